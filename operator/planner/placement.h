@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/planner/cost_model.h"
+
+namespace freezepipe::planner {
+
+struct HeldWorker {
+  int worker = 0;
+  /// Machine it runs on.
+  std::string node;
+  /// Layers it holds now, ascending.
+  std::vector<int> layers;
+};
+
+/// Workers of each stage, workers[stage][replica], for the partition: the fewest bytes move; among equals,
+/// neighbouring stages share a node, and the workers that leave empty whole nodes first.
+std::vector<std::vector<int>> Place(const CostModel& model, const Partition& partition, int replicas,
+                                    const std::vector<HeldWorker>& held);
+
+}  // namespace freezepipe::planner
