@@ -105,4 +105,15 @@ struct JobSetup {
   std::optional<Resume> resume;
 };
 
+/// See the diagram in job_session.cc's first lines... (the owner of this file draws it here)
+class JobSession {
+ public:
+  explicit JobSession(JobSetup setup);
+
+  /// What to do about the event. Not thread-safe: one strand a job.
+  std::vector<Action> Handle(const Event& event, Seconds now);
+
+  const v1alpha1::FreezePipeJobStatus& status() const;
+};
+
 }  // namespace freezepipe::coordinator
