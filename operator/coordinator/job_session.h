@@ -1,9 +1,7 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,13 +42,23 @@ struct WorkerGone {
 struct Recorded {
   int number = 0;
 };
+/// The durable record with this number could not be written: the job fails.
+struct RecordFailed {
+  int number = 0;
+  std::string why;
+};
+/// The checkpoint of this step could not be completed: the job fails.
+struct CheckpointFailed {
+  int step = 0;
+  std::string why;
+};
 /// The person wants the job to stop at the next step, with a checkpoint.
 struct StopRequested {};
 /// Time passes; sent about once a second.
 struct Tick {};
 
 using Event = std::variant<JobStarted, WorkerAttached, WorkerSaid, StreamLost, WorkerGone, Recorded,
-                           StopRequested, Tick>;
+                           RecordFailed, CheckpointFailed, StopRequested, Tick>;
 
 // ---- orders ----
 
@@ -84,8 +92,8 @@ struct Notice {
 /// The job is over; the session's status says how. Every worker has been told to exit.
 struct JobOver {};
 
-using Action = std::variant<SendOrder, LaunchWorker, KillWorker, Record, CompleteCheckpoint, Notice,
-                            JobOver>;
+using Action =
+    std::variant<SendOrder, LaunchWorker, KillWorker, Record, CompleteCheckpoint, Notice, JobOver>;
 
 /// What is fixed for a session's life.
 struct JobSetup {
@@ -105,15 +113,54 @@ struct JobSetup {
   std::optional<Resume> resume;
 };
 
-/// See the diagram in job_session.cc's first lines... (the owner of this file draws it here)
+struct SessionState;
+
+/// One job from its first worker to its last. The states are JobState's; the phases in brackets are
+/// where the session waits, each for the one thing named on its way out.
+///
+///   Pending
+///     | 1. JobStarted: every worker is launched
+///   Starting [attaching -> profiling -> preparing -> recording]
+///     | 2. all attached; the first worker's profile; all Prepared; plan durable: Start
+///   Running [running] <------------------------------------------------------.
+///     | 3. layers froze and another partition is worth it: Prepare, live     |
+///   Repartitioning [preparing live] ---- 4. failed or too slow: Drop --------|
+///     | 5. all Prepared: Switch to the lead                                  |
+///   Repartitioning [switching -> settling]                                   |
+///     | 6. all Switched and Settled; generation durable: Retire, Release ----|
+///                                                                            |
+///   Starting, Running, Repartitioning                                        |
+///     | 7. a worker was lost, or stands still unasked: Abort to the living   |
+///   Recovering [gathering -> preparing -> recording] ------------------------'
+///     |     8. all stand still, the lost ones attached again; then as 2, from the restore point
+///     | 9. restarted too often without progress: Failed
+///
+///   Running -- 10. StopRequested: Stop to the lead --> Stopping [running]
+///   Running, Stopping -- 11. Finished from every member --> Succeeded, Stopped [concluding ->
+///   exiting -> over] any -- 12. Failure, or the durable record fails --> Failed [concluding ->
+///   exiting -> over] Starting, Recovering -- 13. StopRequested --> Stopped [concluding -> exiting
+///   -> over]
+///
+/// Orders to a worker whose stream is away are not sent. When it comes back, the orders whose
+/// effect has not been seen are sent again: a worker ignores one that it has carried out. Not
+/// thread-safe: one strand a job.
 class JobSession {
  public:
   explicit JobSession(JobSetup setup);
+  JobSession(JobSession&&) noexcept;
+  JobSession& operator=(JobSession&&) noexcept;
+  ~JobSession();
 
-  /// What to do about the event. Not thread-safe: one strand a job.
+  /// What to do about the event, in order. `now` never goes back.
   std::vector<Action> Handle(const Event& event, Seconds now);
 
   const v1alpha1::FreezePipeJobStatus& status() const;
+
+  /// JobOver was said; further events do nothing.
+  bool over() const;
+
+ private:
+  std::unique_ptr<SessionState> state_;
 };
 
 }  // namespace freezepipe::coordinator

@@ -25,8 +25,8 @@ class Listener {
   virtual void OnOver(const v1alpha1::FreezePipeJobStatus& status) = 0;
 };
 
-/// Runs one JobSession on a strand of its own: feeds it events (streams, cluster, a one-second tick), carries out
-/// its actions. Thread-safe.
+/// Runs one JobSession on a strand of its own: feeds it events (streams, cluster, a one-second
+/// tick), carries out its actions. Thread-safe.
 class SessionRunner {
  public:
   virtual ~SessionRunner() = default;
