@@ -31,12 +31,12 @@ struct CostModel {
   double memory_bytes = 0;
 };
 
-/// Seconds of one micro-batch in the stage of layers [first, end): forward and backward of active layers,
-/// recompute, frozen work, and the transfer of its input.
+/// Seconds of one micro-batch in the stage of layers [first, end): forward and backward of active
+/// layers, recompute, frozen work, and the transfer of its input.
 double StageSeconds(const CostModel& model, int first, int end);
 
-/// Bytes that the stage [first, end) of `stages`, counted from 0 as `stage`, needs: weights, gradients and
-/// optimizer slots, activations of the micro-batches in flight.
+/// Bytes that the stage [first, end) of `stages`, counted from 0 as `stage`, needs: weights,
+/// gradients and optimizer slots, activations of the micro-batches in flight.
 double StageBytes(const CostModel& model, int first, int end, int stage, int stages);
 
 /// Fill-drain step time sum_s t_s + (M - 1) max_s t_s, seconds.

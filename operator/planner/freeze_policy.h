@@ -40,16 +40,17 @@ class FreezePolicy {
  public:
   virtual ~FreezePolicy() = default;
 
-  /// Called at the end of every window, `windows.back()` the newest; `log` holds the choices so far.
-  /// Proposes at most one longer prefix.
+  /// Called at the end of every window, `windows.back()` the newest; `log` holds the choices so
+  /// far. Proposes at most one longer prefix.
   virtual std::optional<FreezeChoice> Decide(
       const std::vector<WindowStatistics>& windows,
       const std::vector<v1alpha1::FreezeLogEntry>& log) const = 0;
 };
 
-/// The policy that the manifest names (defaults applied). Manual never proposes: its log is in force from the
-/// start.
-std::unique_ptr<FreezePolicy> MakeFreezePolicy(const v1alpha1::FreezeSpec& spec, const RunShape& shape);
+/// The policy that the manifest names (defaults applied). Manual never proposes: its log is in
+/// force from the start.
+std::unique_ptr<FreezePolicy> MakeFreezePolicy(const v1alpha1::FreezeSpec& spec,
+                                               const RunShape& shape);
 
 /// Steps of one statistics window.
 int WindowSteps(const v1alpha1::FreezeSpec& spec, int steps_per_epoch);

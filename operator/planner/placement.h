@@ -15,9 +15,9 @@ struct HeldWorker {
   std::vector<int> layers;
 };
 
-/// Workers of each stage, workers[stage][replica], for the partition: the fewest bytes move; among equals,
-/// neighbouring stages share a node, and the workers that leave empty whole nodes first.
-std::vector<std::vector<int>> Place(const CostModel& model, const Partition& partition, int replicas,
-                                    const std::vector<HeldWorker>& held);
+/// Workers of each stage, workers[stage][replica], for the partition: the fewest bytes move; among
+/// equals, neighbouring stages share a node, and the workers that leave empty whole nodes first.
+std::vector<std::vector<int>> Place(const CostModel& model, const Partition& partition,
+                                    int replicas, const std::vector<HeldWorker>& held);
 
 }  // namespace freezepipe::planner

@@ -1,0 +1,125 @@
+#include "operator/planner/partitioner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "operator/planner/test_models.h"
+
+namespace freezepipe::planner {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Optional;
+
+/// What the header promises, by trying every split, from the public cost model alone.
+class BruteForce {
+ public:
+  BruteForce(const CostModel& model, int stages) : model_(model), stages_(stages) {}
+
+  std::optional<Partition> Run() {
+    Extend();
+    return best_;
+  }
+
+ private:
+  void Extend() {
+    const int layers = static_cast<int>(model_.layers.size());
+    const int stage = static_cast<int>(partition_.size());
+    const int first = partition_.empty() ? 0 : partition_.back();
+    if (stage == stages_) {
+      if (first == layers) Judge();
+      return;
+    }
+    for (int end = first + 1; end <= layers; ++end) {
+      if (model_.memory_bytes > 0 &&
+          StageBytes(model_, first, end, stage, stages_) > model_.memory_bytes) {
+        break;
+      }
+      partition_.push_back(end);
+      Extend();
+      partition_.pop_back();
+    }
+  }
+
+  void Judge() {
+    const double step = StepSeconds(model_, partition_);
+    double longest = 0;
+    int first = 0;
+    for (int end : partition_) {
+      longest = std::max(longest, StageSeconds(model_, first, end));
+      first = end;
+    }
+    // Splits come in ascending order, so of equals the latest one cuts later layers first.
+    if (!best_ || step < step_ || (step == step_ && longest <= longest_)) {
+      best_ = partition_;
+      step_ = step;
+      longest_ = longest;
+    }
+  }
+
+  const CostModel& model_;
+  const int stages_;
+  Partition partition_;
+  std::optional<Partition> best_;
+  double step_ = 0;
+  double longest_ = 0;
+};
+
+/// A small case in whole numbers, so that sums are exact and ties are real ones.
+struct RandomCase {
+  CostModel model;
+  int stages = 1;
+
+  explicit RandomCase(std::mt19937& random) {
+    const auto draw = [&](int low, int high) {
+      return std::uniform_int_distribution<int>(low, high)(random);
+    };
+    const int layers = draw(1, 10);
+    const int largest_time = draw(0, 1) ? 3 : 40;
+    const int largest_output = draw(0, 2) * draw(0, 20);
+    for (int i = 0; i < layers; ++i) {
+      v1alpha1::LayerProfile layer;
+      layer.set_forward_seconds(draw(0, largest_time));
+      layer.set_backward_seconds(draw(0, 2 * largest_time));
+      layer.set_output_bytes(draw(0, largest_output));
+      layer.set_saved_bytes(draw(0, 10));
+      layer.set_parameter_bytes(draw(0, 30));
+      layer.set_optimizer_bytes(draw(0, 30));
+      model.layers.push_back(layer);
+    }
+    model.bytes_per_second = 1;
+    model.boundary = draw(0, 1) * draw(0, layers - 1);
+    model.frozen_work = draw(0, 1) ? FrozenWork::kCached : FrozenWork::kForward;
+    // Powers of two keep ExceptLast's (M - 1) / M exact.
+    model.micro_batches = 1 << draw(0, 4);
+    model.recompute = static_cast<v1alpha1::Recompute::Mode>(draw(0, 2));
+    model.schedule = static_cast<v1alpha1::PipelineSchedule::Type>(draw(0, 1));
+    if (draw(0, 2) == 0) model.memory_bytes = draw(40, 400);
+    stages = draw(1, std::min(layers + 1, 6));
+  }
+};
+
+TEST(PartitionerTest, AgreesWithBruteForce) {
+  std::mt19937 random(1);
+  int impossible = 0;
+  int frozen = 0;
+  int limited = 0;
+  constexpr int kCases = 20000;
+  for (int i = 0; i < kCases; ++i) {
+    const RandomCase c(random);
+    const auto expected = BruteForce(c.model, c.stages).Run();
+    ASSERT_EQ(PartitionInto(c.model, c.stages), expected) << "case " << i;
+    impossible += !expected;
+    frozen += c.model.boundary > 0;
+    limited += expected && c.model.memory_bytes > 0;
+  }
+  // The draw covers what it is meant to.
+  EXPECT_GT(impossible, kCases / 100);
+  EXPECT_GT(frozen, kCases / 10);
+  EXPECT_GT(limited, kCases / 10);
+}
+
+}  // namespace
+}  // namespace freezepipe::planner
