@@ -29,6 +29,11 @@ LayerState Decode(const at::Tensor& bytes);
 /// XXH3 of names, types, shapes and bytes.
 uint64_t Hash(const LayerState& state);
 
+/// Encode's bytes in a file, written as WriteSafetensors does; read back and checked as Decode does. Both throw
+/// std::runtime_error naming the file.
+void WriteLayerState(const std::filesystem::path& path, const LayerState& state);
+LayerState ReadLayerState(const std::filesystem::path& path);
+
 /// Tensors by name of a safetensors file. Throws std::runtime_error naming the file.
 std::vector<std::pair<std::string, at::Tensor>> ReadSafetensors(const std::filesystem::path& path);
 
