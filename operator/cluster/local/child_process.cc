@@ -41,9 +41,10 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 struct Prepared {
   char** arguments;
   char** environment;
-  int null_fd;
-  int log_fd;
+  int input_fd;
+  int output_fd;
   int error_fd;
+  int exec_error_fd;
   pid_t parent;
   cpu_set_t* cores;  // null for no limit
   size_t cores_bytes;
@@ -56,9 +57,9 @@ struct Prepared {
   if (getppid() != prepared.parent) _exit(127);
   setsid();
   if (prepared.cores != nullptr) sched_setaffinity(0, prepared.cores_bytes, prepared.cores);
-  dup2(prepared.null_fd, STDIN_FILENO);
-  dup2(prepared.log_fd, STDOUT_FILENO);
-  dup2(prepared.log_fd, STDERR_FILENO);
+  dup2(prepared.input_fd, STDIN_FILENO);
+  dup2(prepared.output_fd, STDOUT_FILENO);
+  dup2(prepared.error_fd, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
@@ -66,7 +67,7 @@ struct Prepared {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   execve(prepared.arguments[0], prepared.arguments, prepared.environment);
   const int error = errno;
-  [[maybe_unused]] const ssize_t written = write(prepared.error_fd, &error, sizeof error);
+  [[maybe_unused]] const ssize_t written = write(prepared.exec_error_fd, &error, sizeof error);
   _exit(127);
 }
 
@@ -96,12 +97,14 @@ absl::StatusOr<pid_t> StartChild(const ChildProcess& child) {
     if (cores != nullptr) CPU_FREE(cores);
     return SystemError("pipe", errno);
   }
-  const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+  const auto or_null = [null_fd](int fd) { return fd < 0 ? null_fd : fd; };
   const Prepared prepared = {arguments.data(),
                              environment_pointers.data(),
-                             null_fd,
-                             child.log_fd,
+                             or_null(child.input_fd),
+                             or_null(child.output_fd),
+                             or_null(child.error_fd),
                              error_pipe[1],
                              getpid(),
                              cores,

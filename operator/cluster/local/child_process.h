@@ -13,8 +13,10 @@ struct ChildProcess {
   std::vector<std::string> arguments;
   /// "NAME=value", in place of this process's own value of that name.
   std::vector<std::string> environment;
-  /// Where stdout and stderr go, open for writing.
-  int log_fd = -1;
+  /// What it reads and writes; -1 for /dev/null.
+  int input_fd = -1;
+  int output_fd = -1;
+  int error_fd = -1;
   /// Cores it may run on; empty for no limit.
   std::vector<int> cores;
 };

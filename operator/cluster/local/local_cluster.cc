@@ -138,19 +138,22 @@ void LocalCluster::Start(int worker) {
   process.arguments = options_.command(worker);
   process.environment = {absl::StrCat("OMP_NUM_THREADS=", options_.threads)};
   process.cores = CoresOfWorker(worker, options_.threads, usable_cores_);
-  process.log_fd = open(LogPath(worker).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (process.log_fd < 0) {
+  const int log = open(LogPath(worker).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (log < 0) {
     on_exit_(worker, false, absl::StrCat("cannot write ", LogPath(worker), ": ", strerror(errno)));
     return;
   }
-  dprintf(process.log_fd, "---- %s worker %d on cores %s: %s\n",
+  dprintf(log, "---- %s worker %d on cores %s: %s\n",
           absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::LocalTimeZone()).c_str(), worker,
           absl::StrJoin(process.cores, ",").c_str(), absl::StrJoin(process.arguments, " ").c_str());
 
+  process.output_fd = log;
+  process.error_fd = log;
+
   Child child;
-  child.log_start = lseek(process.log_fd, 0, SEEK_END);
+  child.log_start = lseek(log, 0, SEEK_END);
   const absl::StatusOr<pid_t> pid = StartChild(process);
-  close(process.log_fd);
+  close(log);
   if (!pid.ok()) {
     on_exit_(worker, false, std::string(pid.status().message()));
     return;
