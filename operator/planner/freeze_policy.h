@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "freezepipe/v1alpha1/job.pb.h"
+#include "proto/freeze_timing.h"
 
 namespace freezepipe::planner {
 
@@ -52,13 +53,11 @@ class FreezePolicy {
 std::unique_ptr<FreezePolicy> MakeFreezePolicy(const v1alpha1::FreezeSpec& spec,
                                                const RunShape& shape);
 
-/// Steps of one statistics window.
-int WindowSteps(const v1alpha1::FreezeSpec& spec, int steps_per_epoch);
-
 /// Steps from choice to freeze.
 int CoolDownSteps(const v1alpha1::FreezeSpec& spec, int total_steps);
 
-/// Frozen boundary in force at a step.
-int BoundaryAt(const std::vector<v1alpha1::FreezeLogEntry>& log, int step);
+// What the worker must agree on lives beside the protos.
+using freezepipe::BoundaryAt;
+using freezepipe::WindowSteps;
 
 }  // namespace freezepipe::planner
