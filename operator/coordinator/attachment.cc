@@ -1,0 +1,135 @@
+#include "operator/coordinator/attachment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "operator/coordinator/finishing.h"
+#include "operator/coordinator/freezing.h"
+#include "operator/coordinator/recovery.h"
+#include "operator/coordinator/release.h"
+#include "operator/coordinator/repartition.h"
+#include "operator/coordinator/restart.h"
+#include "operator/coordinator/start_up.h"
+
+namespace freezepipe::coordinator {
+namespace {
+
+void SendWelcome(SessionState& state, const v1alpha1::Hello& hello) {
+  auto order = state.NewOrder();
+  auto* welcome = order.mutable_welcome();
+  if (hello.generation() == 0) *welcome->mutable_spec() = state.setup.spec;
+  welcome->set_checkpoint_directory(state.setup.checkpoint_directory);
+  state.Send(hello.worker(), std::move(order));
+}
+
+void SayStarted(SessionState& state, const v1alpha1::Hello& hello) {
+  auto event = state.NewEvent();
+  event.mutable_worker_started()->set_worker(hello.worker());
+  event.mutable_worker_started()->set_device(hello.device());
+  state.Say(std::move(event));
+}
+
+/// Sends again what the same process may not have got before its stream broke.
+void RepeatOrders(SessionState& state, int worker) {
+  const bool member = state.Needed().contains(worker);
+  const bool leads = state.current && worker == LeadOf(*state.current);
+  switch (state.phase) {
+    case Phase::kPreparing:
+    case Phase::kPreparingLive:
+      if (state.next->members.contains(worker) && !state.next->prepared.contains(worker) &&
+          state.workers.at(worker).hello.generation() < state.next->plan.generation()) {
+        SendPrepare(state, worker);
+      }
+      break;
+    case Phase::kSwitching:
+      if (leads && !state.next->switch_step) SendSwitch(state);
+      RepeatFreeze(state, worker);
+      break;
+    case Phase::kRunning:
+      if (!member) break;
+      if (!state.began_with_start) {
+        SendRetire(state, worker);
+      } else if (state.step <= state.generation_step) {
+        SendStart(state, worker);
+      }
+      RepeatFreeze(state, worker);
+      if (leads && state.stop_requested) SendStop(state);
+      break;
+    case Phase::kGathering:
+      if (state.workers.at(worker).owes_aborted) SendAbort(state, worker);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
+  const int worker = hello.worker();
+  const auto found = state.workers.find(worker);
+  if (found == state.workers.end() || hello.term() > state.setup.term) return;
+  Worker& known = found->second;
+  // A process that was given up is not taken back: its replacement is on its way, or it was
+  // released.
+  if (!known.alive) return;
+
+  const bool first_hello = known.hello.incarnation().empty();
+  const bool same_process = !first_hello && known.hello.incarnation() == hello.incarnation() &&
+                            (hello.generation() > 0 || known.generation == 0);
+  const bool replaced = !first_hello && !same_process;
+  if (replaced) {
+    const auto released_at = known.released_at;
+    known = Worker{.alive = true};
+    known.released_at = released_at;
+  }
+  known.attached = true;
+  known.detached_since.reset();
+  known.hello = hello;
+  known.generation = std::max(known.generation, hello.generation());
+  SendWelcome(state, hello);
+
+  if (state.phase == Phase::kExiting) {
+    SendExit(state, worker);
+    return;
+  }
+  if (known.released_at) {
+    ReleaseWorker(state, worker);
+    return;
+  }
+  if (!same_process) SayStarted(state, hello);
+  if (state.phase == Phase::kConcluding) return;
+  if (replaced) OnWorkerLost(state, worker, "its process was restarted");
+  if (same_process) RepeatOrders(state, worker);
+  ContinueStartUp(state);
+  ContinueRecovery(state);
+}
+
+void OnStreamLost(SessionState& state, int worker) {
+  const auto found = state.workers.find(worker);
+  if (found == state.workers.end() || !found->second.attached) return;
+  found->second.attached = false;
+  found->second.detached_since = state.now;
+  if (state.phase == Phase::kProfiling && worker == ProfilingWorker(state)) {
+    state.phase = Phase::kAttaching;
+  }
+}
+
+void OnWorkerGone(SessionState& state, int worker, const std::string& why) {
+  const auto found = state.workers.find(worker);
+  if (found == state.workers.end() || !found->second.alive) return;
+  Worker& known = found->second;
+  const auto released_at = known.released_at;
+  known = Worker{};
+  known.released_at = released_at;
+  if (state.phase == Phase::kConcluding) return;
+  if (state.phase == Phase::kExiting) {
+    ContinueExiting(state);
+  } else if (released_at) {
+    OnReleased(state, worker);
+  } else {
+    OnWorkerLost(state, worker, why);
+  }
+}
+
+}  // namespace freezepipe::coordinator

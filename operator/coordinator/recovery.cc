@@ -1,0 +1,161 @@
+#include "operator/coordinator/recovery.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "operator/coordinator/finishing.h"
+#include "operator/coordinator/plan_builder.h"
+#include "operator/coordinator/restart.h"
+#include "operator/coordinator/session_limits.h"
+#include "operator/coordinator/start_up.h"
+
+namespace freezepipe::coordinator {
+namespace {
+
+/// False when the job has failed of it.
+bool CountRestart(SessionState& state, const std::string& why) {
+  state.progress_mark = std::max(state.progress_mark, state.step);
+  if (++state.restarts_without_progress <= kRestartLimit) return true;
+  Conclude(state, v1alpha1::JobState::Failed,
+           "RestartLimit: " + std::to_string(kRestartLimit) +
+               " restarts without progress; the last because " + why);
+  return false;
+}
+
+void SayLost(SessionState& state, int worker, const std::string& why) {
+  auto event = state.NewEvent();
+  event.mutable_worker_lost()->set_worker(worker);
+  event.mutable_worker_lost()->set_why(why);
+  state.Say(std::move(event));
+}
+
+/// Launches the worker again, unless a new process has taken its place already.
+void Replace(SessionState& state, int worker) {
+  if (!state.workers.at(worker).alive) state.Launch(worker);
+}
+
+bool MayAnswer(const SessionState& state, int generation) {
+  const int oldest = state.current ? state.current->generation() : 1;
+  return generation >= oldest && generation <= state.last_generation;
+}
+
+}  // namespace
+
+void OnWorkerLost(SessionState& state, int worker, const std::string& why) {
+  SayLost(state, worker, why);
+  if (!state.Needed().contains(worker)) {
+    // It held no layer: what is left is to let it go.
+    state.workers.at(worker).released_at = state.now;
+    return;
+  }
+  state.status.set_restarts(state.status.restarts() + 1);
+  const std::string reason = "worker " + std::to_string(worker) + " was lost: " + why;
+  if (state.stop_requested) {
+    Conclude(state, v1alpha1::JobState::Stopped, "stopped at the newest checkpoint; " + reason);
+    return;
+  }
+  const Phase phase = state.phase;
+  if (state.outstanding && state.outstanding->sent_to == worker) state.lead_was_lost = true;
+  if (phase == Phase::kAttaching || phase == Phase::kProfiling) {
+    if (!CountRestart(state, reason)) return;
+    state.phase = Phase::kAttaching;
+    Replace(state, worker);
+  } else if (phase == Phase::kGathering) {
+    // The first loss of this process is what began the recovery or came with it; a second is a
+    // crash loop.
+    if (!state.lost_in_recovery.insert(worker).second && !CountRestart(state, reason)) return;
+    Replace(state, worker);
+    ContinueRecovery(state);
+  } else {
+    BeginRecovery(state, reason);
+    if (state.phase != Phase::kGathering) return;
+    state.lost_in_recovery.insert(worker);
+    Replace(state, worker);
+  }
+}
+
+void BeginRecovery(SessionState& state, const std::string& why) {
+  if (state.stop_requested) {
+    Conclude(state, v1alpha1::JobState::Stopped, "stopped at the newest checkpoint; " + why);
+    return;
+  }
+  if (!CountRestart(state, why)) return;
+  state.phase = Phase::kGathering;
+  state.gathering_since = state.now;
+  state.recovery_why = why;
+  state.lost_in_recovery.clear();
+  state.SetState(v1alpha1::JobState::Recovering, why);
+  std::set<int> told = state.Needed();
+  if (state.next) told.insert(state.next->members.begin(), state.next->members.end());
+  for (const int worker : told) {
+    Worker& known = state.workers.at(worker);
+    known.holdings.clear();
+    known.owes_aborted = known.alive && known.generation > 0;
+    if (known.owes_aborted) SendAbort(state, worker);
+  }
+}
+
+void SendAbort(SessionState& state, int worker) {
+  auto order = state.NewOrder();
+  order.mutable_abort()->set_generation(state.last_generation);
+  state.Send(worker, std::move(order));
+}
+
+void OnAborted(SessionState& state, int worker, const v1alpha1::Aborted& said) {
+  Worker& known = state.workers.at(worker);
+  switch (state.phase) {
+    case Phase::kPreparing:
+    case Phase::kRecording:
+      // Of an older generation: a late answer to what was settled before this restart.
+      if (said.generation() != state.next->plan.generation()) return;
+      break;
+    case Phase::kRunning:
+    case Phase::kPreparingLive:
+    case Phase::kSwitching:
+    case Phase::kSettling: {
+      const bool of_current = said.generation() == state.current->generation();
+      const bool of_next = state.next && said.generation() == state.next->plan.generation();
+      if (!of_current && !of_next) return;
+      break;
+    }
+    case Phase::kGathering:
+      if (!MayAnswer(state, said.generation())) return;
+      known.owes_aborted = false;
+      known.holdings = MakeHoldings(said.holdings());
+      ContinueRecovery(state);
+      return;
+    default:
+      return;
+  }
+  if (!state.Needed().contains(worker)) return;
+  BeginRecovery(state, "worker " + std::to_string(worker) + " stopped: " + said.reason());
+  if (state.phase != Phase::kGathering) return;
+  known.owes_aborted = false;
+  known.holdings = MakeHoldings(said.holdings());
+  ContinueRecovery(state);
+}
+
+void ContinueRecovery(SessionState& state) {
+  if (state.phase != Phase::kGathering) return;
+  for (const int worker : state.Needed()) {
+    const Worker& known = state.workers.at(worker);
+    if (!known.attached || known.owes_aborted) return;
+  }
+  v1alpha1::Plan plan = Renumbered(state, state.current ? *state.current : state.next->plan);
+  PrepareRestart(state, std::move(plan), state.recovery_why);
+}
+
+void EnforcePresence(SessionState& state) {
+  for (auto& [worker, known] : state.workers) {
+    if (!known.alive || known.released_at) continue;
+    const bool away = known.detached_since && state.now - *known.detached_since >= kReattachLimit;
+    const bool silent = state.phase == Phase::kGathering && known.owes_aborted &&
+                        state.now - state.gathering_since >= kAbortLimit;
+    const bool slow = state.phase == Phase::kPreparing && !state.next->prepared.contains(worker) &&
+                      state.next->members.contains(worker) &&
+                      state.now - state.next->since >= kRestartPrepareLimit;
+    if (away || silent || slow) state.Kill(worker);
+  }
+}
+
+}  // namespace freezepipe::coordinator

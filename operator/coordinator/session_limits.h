@@ -1,0 +1,35 @@
+#pragma once
+
+#include "operator/coordinator/job_session.h"
+
+namespace freezepipe::coordinator {
+
+/// Steps from the end of the window that a choice is made on to the first step that it changes. The
+/// lead is at most so far ahead of the coordinator in a healthy run, so that a choice does not
+/// depend on timing.
+inline constexpr int kDecisionLag = 2;
+
+/// A process whose stream is away this long is ended, seconds.
+inline constexpr Seconds kReattachLimit = 10;
+
+/// A generation that is not prepared within this, while training goes on, is dropped, seconds.
+inline constexpr Seconds kPrepareLimit = 60;
+
+/// Workers that have not prepared a restart within this are ended, seconds: they may read weights
+/// from disk.
+inline constexpr Seconds kRestartPrepareLimit = 600;
+
+/// A living worker that has not answered Abort within this is ended, seconds: process groups time
+/// out after 60.
+inline constexpr Seconds kAbortLimit = 70;
+
+/// A released worker that is not gone within this is ended, seconds.
+inline constexpr Seconds kReleaseLimit = 10;
+
+/// Workers that are not gone within this at the end of the job are ended, seconds.
+inline constexpr Seconds kExitLimit = 10;
+
+/// Restarts without progress after which the job fails.
+inline constexpr int kRestartLimit = 10;
+
+}  // namespace freezepipe::coordinator

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "operator/coordinator/session_state.h"
+
+namespace freezepipe::coordinator {
+
+/// Launches every worker.
+void StartJob(SessionState& state);
+
+/// Goes from attaching to profiling, and to the first plan, once what it waits for is there.
+void ContinueStartUp(SessionState& state);
+
+void OnProfile(SessionState& state, int worker, const v1alpha1::ProfileReport& report);
+
+/// The worker that measures the layers.
+int ProfilingWorker(const SessionState& state);
+
+}  // namespace freezepipe::coordinator

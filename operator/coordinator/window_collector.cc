@@ -1,0 +1,38 @@
+#include "operator/coordinator/window_collector.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace freezepipe::coordinator {
+
+WindowCollector::WindowCollector(int layers) : layers_(layers) {}
+
+std::optional<planner::WindowStatistics> WindowCollector::Add(const v1alpha1::WindowReport& report,
+                                                              int stages) {
+  if (report.step() <= last_step_) return std::nullopt;
+  auto& reports = open_[{report.step(), report.generation()}];
+  reports[report.stage()] = report;
+  if (static_cast<int>(reports.size()) < stages) return std::nullopt;
+
+  planner::WindowStatistics window;
+  window.step = report.step();
+  window.values.assign(layers_, std::numeric_limits<double>::quiet_NaN());
+  for (const auto& [stage, part] : reports) {
+    if (part.has_loss()) window.loss = part.loss();
+    for (const auto& statistic : part.statistics()) {
+      if (statistic.layer() >= 0 && statistic.layer() < layers_) {
+        window.values[statistic.layer()] = statistic.value();
+      }
+    }
+  }
+  last_step_ = window.step;
+  open_.erase(open_.begin(), open_.upper_bound({window.step, std::numeric_limits<int>::max()}));
+  return window;
+}
+
+void WindowCollector::Rewind(int step) {
+  last_step_ = std::min(last_step_, step);
+  open_.clear();
+}
+
+}  // namespace freezepipe::coordinator

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "freezepipe/v1alpha1/coordinator.pb.h"
+#include "operator/planner/freeze_policy.h"
+
+namespace freezepipe::coordinator {
+
+/// Joins what the stages report of one statistics window. A window is whole when every stage of its
+/// generation has reported; windows come out in the order of their steps, each once.
+class WindowCollector {
+ public:
+  explicit WindowCollector(int layers);
+
+  /// `stages`: of the report's generation. The statistics without a learning rate, once the window
+  /// is whole.
+  std::optional<planner::WindowStatistics> Add(const v1alpha1::WindowReport& report, int stages);
+
+  /// Forgets what is not whole, and that windows after this step ever were.
+  void Rewind(int step);
+
+ private:
+  using Key = std::pair<int, int>;  // step, generation
+
+  int layers_;
+  int last_step_ = 0;
+  std::map<Key, std::map<int, v1alpha1::WindowReport>> open_;
+};
+
+}  // namespace freezepipe::coordinator
