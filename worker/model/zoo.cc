@@ -31,6 +31,12 @@ class RecipeModel : public Model {
   bool convolutional_;
 };
 
+/// Networks whose layers hand images on.
+bool Convolutional(Zoo::Name name) {
+  return name != Zoo::mlp && name != Zoo::vit_tiny && name != Zoo::vit_small &&
+         name != Zoo::vit_base;
+}
+
 bool ImageNetStem(const v1alpha1::ZooSpec& zoo, const SampleShape& shape) {
   const bool cifar_only = zoo.name() == Zoo::resnet20 || zoo.name() == Zoo::resnet56;
   if (cifar_only && zoo.stem() == Stem::ImageNet) {
@@ -51,6 +57,16 @@ std::vector<LayerRecipe> Layers(const v1alpha1::ZooSpec& zoo, const ZooOptions& 
     case Zoo::vgg11_bn:
     case Zoo::vgg16_bn:
       return VggLayers(zoo.name(), options);
+    case Zoo::resnet18:
+    case Zoo::resnet34:
+    case Zoo::resnet50:
+    case Zoo::resnet20:
+    case Zoo::resnet56:
+      return ResNetLayers(zoo.name(), options);
+    case Zoo::vit_tiny:
+    case Zoo::vit_small:
+    case Zoo::vit_base:
+      return VitLayers(zoo.name(), options);
     default:
       throw SpecError("spec.model.zoo.name", "no network number " + std::to_string(zoo.name()));
   }
@@ -70,7 +86,7 @@ std::unique_ptr<Model> MakeModel(const v1alpha1::ModelSpec& spec, const SampleSh
       .width_multiplier = zoo.has_width_multiplier() ? zoo.width_multiplier() : 1.0,
       .imagenet_stem = ImageNetStem(zoo, shape),
       .dropout = zoo.dropout()};
-  return std::make_unique<RecipeModel>(Layers(zoo, options), zoo.name() != Zoo::mlp);
+  return std::make_unique<RecipeModel>(Layers(zoo, options), Convolutional(zoo.name()));
 }
 
 }  // namespace freezepipe::worker

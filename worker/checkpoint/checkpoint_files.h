@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "worker/checkpoint/layer_state.h"
+
+namespace freezepipe::worker {
+
+/// State of a layer in a complete checkpoint. Throws std::runtime_error naming the file.
+LayerState ReadCheckpointLayer(const std::filesystem::path& checkpoints, int step, int layer);
+
+/// Writes layers of a checkpoint beside training, one checkpoint at a time.
+class CheckpointWriter {
+ public:
+  explicit CheckpointWriter(std::filesystem::path checkpoints);
+  /// Waits for the write under way.
+  ~CheckpointWriter();
+
+  /// Bytes written, or an error that names the file.
+  using Done = std::function<void(int64_t bytes, const std::string& error)>;
+  struct Item {
+    int layer = 0;
+    LayerState state;
+  };
+  /// Waits for the write before it, then returns at once; `done` comes from another thread.
+  void Write(int step, std::vector<Item> layers, Done done);
+  void Wait();
+
+ private:
+  const std::filesystem::path checkpoints_;
+  std::jthread thread_;
+};
+
+/// Merges a complete checkpoint's weights (parameters and buffers) into one safetensors file with tensors
+/// "<layer>.<name>". Throws std::runtime_error naming the file.
+void ExportWeights(const std::filesystem::path& checkpoint, const std::filesystem::path& output);
+
+}  // namespace freezepipe::worker

@@ -1,0 +1,130 @@
+#include "worker/model/describe.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "worker/checkpoint/initial_weights.h"
+#include "worker/data/dataset.h"
+#include "worker/data/sampler.h"
+#include "worker/model/layer.h"
+#include "worker/model/spec_error.h"
+
+namespace freezepipe::worker {
+namespace {
+
+using v1alpha1::FreezePipeJobSpec;
+using v1alpha1::JobDescription;
+
+class Describer {
+ public:
+  explicit Describer(const FreezePipeJobSpec& spec) : spec_(spec) {}
+
+  JobDescription Run() {
+    Try("spec.dataset.path", [this] { DescribeData(); });
+    if (dataset_ == nullptr) return description_;
+    Try("spec.model", [this] { DescribeModel(); });
+    if (model_ == nullptr) return description_;
+    CheckLayerNumbers();
+    return description_;
+  }
+
+ private:
+  void Fault(const std::string& path, const std::string& message) {
+    auto* fault = description_.add_faults();
+    fault->set_path(path);
+    fault->set_message(message);
+  }
+
+  /// Turns exceptions into faults: at their own path if they have one, else at `path`.
+  template <typename Action>
+  void Try(const char* path, Action action) {
+    try {
+      action();
+    } catch (const SpecError& error) {
+      Fault(error.path(), error.message());
+    } catch (const c10::Error& error) {
+      Fault(path, error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      Fault(path, error.what());
+    }
+  }
+
+  void DescribeData() {
+    dataset_ = OpenDataset(spec_.dataset());
+    description_.set_classes(dataset_->shape().classes);
+    description_.set_train_samples(dataset_->train_size());
+    description_.set_test_samples(dataset_->test_size());
+    const Sampler sampler(dataset_->train_size(), spec_.training().batch_size(), /*seed=*/0);
+    description_.set_steps_per_epoch(sampler.steps_per_epoch());
+  }
+
+  /// Makes one layer after the other, for a large model's weights at once may not fit here.
+  void DescribeModel() {
+    const SampleShape& shape = dataset_->shape();
+    model_ = MakeModel(spec_.model(), shape);
+    const at::NoGradGuard no_grad;
+    at::Tensor sample = at::zeros({1, shape.channels, shape.height, shape.width});
+    bool weights_readable = spec_.model().has_initial_weights();
+    for (int i = 0; i < model_->size(); ++i) {
+      const std::shared_ptr<Layer> layer = model_->MakeLayer(i, spec_.training().seed());
+      sample = layer->Forward(sample, {.training = false});
+      auto* described = description_.add_layers();
+      described->set_name(model_->name(i));
+      int64_t parameters = 0;
+      for (const at::Tensor& parameter : layer->parameters()) parameters += parameter.numel();
+      described->set_parameters(parameters);
+      for (const int64_t extent : sample.sizes().slice(1)) described->add_output_shape(extent);
+      if (weights_readable) weights_readable = CheckWeights(i, *layer);
+    }
+  }
+
+  /// False if the file cannot be read, which is to be said once.
+  bool CheckWeights(int index, const Layer& layer) {
+    constexpr char kPath[] = "spec.model.initialWeights.path";
+    bool readable = false;
+    Try(kPath, [&] {
+      const auto& weights = spec_.model().initial_weights();
+      for (const std::string& fault : CheckInitialWeights(weights, *model_, index, layer)) {
+        Fault(kPath, fault);
+      }
+      readable = true;
+    });
+    return readable;
+  }
+
+  void CheckLayerNumbers() {
+    const int layers = model_->size();
+    const std::string has = "the model has " + std::to_string(layers) + " layers";
+    if (spec_.pipeline().stages() > layers) {
+      Fault("spec.pipeline.stages", has + ": expected at most so many stages, got " +
+                                        std::to_string(spec_.pipeline().stages()));
+    }
+    const std::string last = has + ", the last of which never freezes: expected at most " +
+                             std::to_string(layers - 1) + ", got ";
+    if (spec_.freeze().max_frozen() >= layers) {
+      Fault("spec.freeze.maxFrozen", last + std::to_string(spec_.freeze().max_frozen()));
+    }
+    for (int i = 0; i < spec_.freeze().manual_size(); ++i) {
+      const int boundary = spec_.freeze().manual(i).boundary();
+      if (boundary < layers) continue;
+      Fault("spec.freeze.manual[" + std::to_string(i) + "].boundary",
+            last + std::to_string(boundary));
+    }
+  }
+
+  const FreezePipeJobSpec& spec_;
+  JobDescription description_;
+  std::unique_ptr<Dataset> dataset_;
+  std::unique_ptr<Model> model_;
+};
+
+}  // namespace
+
+JobDescription Describe(const FreezePipeJobSpec& spec) { return Describer(spec).Run(); }
+
+}  // namespace freezepipe::worker
