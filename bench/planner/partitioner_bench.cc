@@ -1,6 +1,6 @@
-// Time of one exact partition, single thread. 1,000 layers into 64 stages must stay well under 10 ms whatever
-// the layers look like, so the cases span what makes the search hard: transfers from free to dearer than the
-// work, few and many micro-batches, time and memory limits.
+// Time of one exact partition, single thread. 1,000 layers into 64 stages must stay well under 10
+// ms whatever the layers look like, so the cases span what makes the search hard: transfers from
+// free to dearer than the work, few and many micro-batches, time and memory limits.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -23,8 +23,7 @@ CostModel RandomModel(uint32_t seed, int micro_batches, double transfer_share) {
     v1alpha1::LayerProfile layer;
     layer.set_forward_seconds(seconds(random) / 3);
     layer.set_backward_seconds(2 * layer.forward_seconds());
-    layer.set_output_bytes(
-        static_cast<int64_t>(share(random) * 1e-2 * model.bytes_per_second));
+    layer.set_output_bytes(static_cast<int64_t>(share(random) * 1e-2 * model.bytes_per_second));
     layer.set_parameter_bytes(1 << 20);
     layer.set_optimizer_bytes(1 << 20);
     layer.set_saved_bytes(1 << 18);
@@ -43,7 +42,8 @@ void Partition1000Into64(benchmark::State& state, CostModel model) {
 }
 
 void Register(const std::string& name, const CostModel& model) {
-  benchmark::RegisterBenchmark(("1000_layers_64_stages/" + name).c_str(), Partition1000Into64, model)
+  benchmark::RegisterBenchmark(("1000_layers_64_stages/" + name).c_str(), Partition1000Into64,
+                               model)
       ->Unit(benchmark::kMillisecond);
 }
 

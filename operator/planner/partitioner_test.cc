@@ -121,5 +121,66 @@ TEST(PartitionerTest, AgreesWithBruteForce) {
   EXPECT_GT(limited, kCases / 10);
 }
 
+TEST(PartitionerTest, BalancesStages) {
+  const CostModel model = ModelOf({3, 3, 3, 9, 3, 3, 3}, 8);
+  EXPECT_THAT(PartitionInto(model, 3), Optional(ElementsAre(3, 4, 7)));
+}
+
+TEST(PartitionerTest, FrozenLayersAreLight) {
+  // Forward is a third: four frozen layers of 3 s take 4 s, two active ones 6 s.
+  CostModel model = ModelOf({3, 3, 3, 3, 3, 3}, 8);
+  model.boundary = 4;
+  EXPECT_THAT(PartitionInto(model, 2), Optional(ElementsAre(4, 6)));
+}
+
+TEST(PartitionerTest, CutsWhereLittleIsSent) {
+  // An even split would send 6 s of bytes a micro-batch; one layer further there is nothing to
+  // send.
+  CostModel model;
+  model.layers = {Layer(6, 1), Layer(6, 12), Layer(6, 0), Layer(6, 1)};
+  model.bytes_per_second = 2;
+  model.micro_batches = 2;
+  EXPECT_THAT(PartitionInto(model, 2), Optional(ElementsAre(3, 4)));
+  model.layers[1].set_output_bytes(0);
+  EXPECT_THAT(PartitionInto(model, 2), Optional(ElementsAre(2, 4)));
+}
+
+TEST(PartitionerTest, OfEqualSplitsTheLaterCut) {
+  EXPECT_THAT(PartitionInto(ModelOf({3, 3, 3}, 4), 2), Optional(ElementsAre(2, 3)));
+}
+
+TEST(PartitionerTest, KeepsWithinMemory) {
+  CostModel model = ModelOf({3, 3, 3, 3}, 4);
+  model.layers[0].set_parameter_bytes(60);
+  model.layers[1].set_parameter_bytes(60);
+  model.memory_bytes = 200;  // weights and gradients of one of the first two layers
+  EXPECT_THAT(PartitionInto(model, 2), Optional(ElementsAre(1, 4)));
+  model.memory_bytes = 100;
+  EXPECT_EQ(PartitionInto(model, 2), std::nullopt);
+}
+
+TEST(PartitionerTest, NeedsALayerForEachStage) {
+  EXPECT_THAT(PartitionInto(ModelOf({1, 2}, 4), 2), Optional(ElementsAre(1, 2)));
+  EXPECT_EQ(PartitionInto(ModelOf({1, 2}, 4), 3), std::nullopt);
+  EXPECT_EQ(PartitionInto(ModelOf({1, 2}, 4), 0), std::nullopt);
+}
+
+TEST(PartitionerTest, MeasuredTimesAgreeWithBruteForceToRounding) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> seconds(0, 0.01);
+  for (int i = 0; i < 1000; ++i) {
+    CostModel model;
+    for (int l = 0; l < 9; ++l) {
+      model.layers.push_back(Layer(seconds(random), static_cast<int64_t>(1e9 * seconds(random))));
+    }
+    model.micro_batches = 1 + i % 12;
+    const int stages = 1 + i % 5;
+    const auto expected = BruteForce(model, stages).Run();
+    const auto partition = PartitionInto(model, stages);
+    ASSERT_TRUE(partition.has_value());
+    ASSERT_NEAR(StepSeconds(model, *partition), StepSeconds(model, *expected), 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace freezepipe::planner

@@ -16,7 +16,9 @@ struct HeldWorker {
 };
 
 /// Workers of each stage, workers[stage][replica], for the partition: the fewest bytes move; among
-/// equals, neighbouring stages share a node, and the workers that leave empty whole nodes first.
+/// equals, neighbouring stages of a replica share a node, and the workers that leave empty whole
+/// nodes first. The bytes are exact for any number of workers; the neatest of equals is for up to
+/// seven, and close to it beyond. `held` must have replicas * stages workers at least.
 std::vector<std::vector<int>> Place(const CostModel& model, const Partition& partition,
                                     int replicas, const std::vector<HeldWorker>& held);
 
