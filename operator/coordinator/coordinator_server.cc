@@ -1,0 +1,73 @@
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "operator/coordinator/attach_service.h"
+#include "operator/coordinator/session_runner.h"
+#include "operator/coordinator/strand_session_runner.h"
+
+namespace freezepipe::coordinator {
+namespace {
+
+/// A worker's machine that says nothing for so long is asked, milliseconds.
+constexpr int kKeepAliveTime = 10'000;
+/// And given up without an answer after so long, milliseconds.
+constexpr int kKeepAliveTimeout = 10'000;
+/// Workers may ask as often, milliseconds.
+constexpr int kLeastPingInterval = 5'000;
+/// Streams get so long to end when the server goes.
+constexpr std::chrono::seconds kShutdownLimit{2};
+
+class GrpcCoordinatorServer : public CoordinatorServer {
+ public:
+  GrpcCoordinatorServer(const CoordinatorOptions& options, JobSetup setup, RecordStore* records,
+                        Listener* listener)
+      : service_([this](Event event) { runner_.Post(std::move(event)); }),
+        runner_(std::move(setup), &service_, records, listener) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(options.listen_address, grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(&service_);
+    // Without this a second server would share the port unnoticed.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveTime);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAliveTimeout);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               kLeastPingInterval);
+    server_ = builder.BuildAndStart();
+    if (!server_ || port_ == 0) {
+      throw std::runtime_error("cannot listen on " + options.listen_address +
+                               ": the port is in use or the address is not this machine's");
+    }
+  }
+
+  ~GrpcCoordinatorServer() override {
+    if (!server_) return;
+    service_.CloseAll();
+    server_->Shutdown(std::chrono::system_clock::now() + kShutdownLimit);
+    server_->Wait();
+  }
+
+  int port() const override { return port_; }
+  SessionRunner& session() override { return runner_; }
+  void SetCluster(cluster::Cluster* cluster) override { runner_.SetCluster(cluster); }
+
+ private:
+  int port_ = 0;
+  AttachService service_;
+  /// After the service: its strand sends through it to the last.
+  StrandSessionRunner runner_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+
+std::unique_ptr<CoordinatorServer> MakeCoordinatorServer(const CoordinatorOptions& options,
+                                                         JobSetup setup, RecordStore* records,
+                                                         Listener* listener) {
+  return std::make_unique<GrpcCoordinatorServer>(options, std::move(setup), records, listener);
+}
+
+}  // namespace freezepipe::coordinator

@@ -1,0 +1,79 @@
+#include "operator/coordinator/strand_session_runner.h"
+
+#include <exception>
+#include <utility>
+
+#include "operator/coordinator/checkpoint_index.h"
+
+namespace freezepipe::coordinator {
+
+StrandSessionRunner::StrandSessionRunner(JobSetup setup, OrderSink* orders, RecordStore* records,
+                                         Listener* listener, std::chrono::milliseconds tick_period)
+    : layer_names_(setup.layer_names),
+      checkpoint_directory_(setup.checkpoint_directory),
+      checkpoints_kept_(setup.spec.checkpoint().keep()),
+      orders_(orders),
+      records_(records),
+      listener_(listener),
+      session_(std::move(setup)),
+      strand_(tick_period, [this] {
+        orders_->CloseSilent();
+        Handle(Tick{});
+      }) {}
+
+void StrandSessionRunner::Start() { Post(JobStarted{}); }
+
+void StrandSessionRunner::Post(Event event) {
+  strand_.Post([this, event = std::move(event)]() mutable { Handle(std::move(event)); });
+}
+
+void StrandSessionRunner::OnWorkerExit(int worker, bool clean, std::string why) {
+  Post(WorkerGone{worker, std::move(why)});
+}
+
+void StrandSessionRunner::Handle(Event event) {
+  std::deque<Event> due;
+  due.push_back(std::move(event));
+  while (!due.empty()) {
+    const Event next = std::move(due.front());
+    due.pop_front();
+    for (Action& action : session_.Handle(next, Now())) CarryOut(std::move(action), due);
+  }
+}
+
+void StrandSessionRunner::CarryOut(Action action, std::deque<Event>& outcomes) {
+  if (auto* send = std::get_if<SendOrder>(&action)) {
+    orders_->Send(send->worker, std::move(send->order));
+  } else if (const auto* launch = std::get_if<LaunchWorker>(&action)) {
+    cluster_->Launch(launch->worker);
+  } else if (const auto* kill = std::get_if<KillWorker>(&action)) {
+    cluster_->Kill(kill->worker);
+  } else if (const auto* record = std::get_if<Record>(&action)) {
+    try {
+      records_->Write(record->status);
+      outcomes.push_back(Recorded{record->number});
+    } catch (const std::exception& error) {
+      outcomes.push_back(RecordFailed{record->number, error.what()});
+    }
+  } else if (const auto* complete = std::get_if<CompleteCheckpoint>(&action)) {
+    Complete(*complete, outcomes);
+  } else if (const auto* notice = std::get_if<Notice>(&action)) {
+    listener_->OnEvent(notice->event);
+  } else {
+    listener_->OnOver(session_.status());
+  }
+}
+
+void StrandSessionRunner::Complete(const CompleteCheckpoint& action, std::deque<Event>& outcomes) {
+  const auto status = CompleteCheckpointFolder(
+      checkpoint_directory_, MakeCheckpointIndex(action, layer_names_), checkpoints_kept_);
+  if (!status.ok()) {
+    outcomes.push_back(CheckpointFailed{action.step, std::string(status.message())});
+  }
+}
+
+Seconds StrandSessionRunner::Now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - epoch_).count();
+}
+
+}  // namespace freezepipe::coordinator

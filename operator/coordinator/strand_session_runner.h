@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <string>
+
+#include "operator/coordinator/order_sink.h"
+#include "operator/coordinator/session_runner.h"
+#include "operator/coordinator/strand.h"
+
+namespace freezepipe::coordinator {
+
+/// The session on a strand. What it asks for is carried out on the strand too, in order; what comes
+/// of that is told to it before anything that was posted meanwhile. Thread-safe.
+class StrandSessionRunner : public SessionRunner {
+ public:
+  /// All pointers outlive the runner.
+  StrandSessionRunner(JobSetup setup, OrderSink* orders, RecordStore* records, Listener* listener,
+                      std::chrono::milliseconds tick_period = std::chrono::seconds(1));
+
+  /// Before Start.
+  void SetCluster(cluster::Cluster* cluster) { cluster_ = cluster; }
+
+  void Start() override;
+  void Post(Event event) override;
+  void OnWorkerExit(int worker, bool clean, std::string why) override;
+
+ private:
+  void Handle(Event event);
+  void CarryOut(Action action, std::deque<Event>& outcomes);
+  void Complete(const CompleteCheckpoint& action, std::deque<Event>& outcomes);
+  Seconds Now() const;
+
+  const std::vector<std::string> layer_names_;
+  const std::string checkpoint_directory_;
+  const int checkpoints_kept_;
+  OrderSink* const orders_;
+  RecordStore* const records_;
+  Listener* const listener_;
+  cluster::Cluster* cluster_ = nullptr;
+  const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
+  /// Touched on the strand alone.
+  JobSession session_;
+  /// Last: its thread uses all of the above.
+  Strand strand_;
+};
+
+}  // namespace freezepipe::coordinator
