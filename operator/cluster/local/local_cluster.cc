@@ -59,9 +59,14 @@ LocalCluster::LocalCluster(LocalClusterOptions options, ExitCallback on_exit)
 }
 
 LocalCluster::~LocalCluster() {
+  Stop();
+  close(wake_fd_);
+}
+
+void LocalCluster::Stop() {
+  if (!thread_.joinable()) return;
   Post({Command::Kind::kShutDown});
   thread_.join();
-  close(wake_fd_);
 }
 
 void LocalCluster::Launch(int worker) { Post({Command::Kind::kLaunch, worker}); }

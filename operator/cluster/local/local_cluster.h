@@ -29,7 +29,6 @@ struct LocalClusterOptions {
 class LocalCluster : public Cluster {
  public:
   LocalCluster(LocalClusterOptions options, ExitCallback on_exit);
-  /// Kills and reaps every worker; nothing is called back from here on.
   ~LocalCluster() override;
 
   /// A worker that is being killed is started once it is gone; one that runs is left alone.
@@ -38,6 +37,10 @@ class LocalCluster : public Cluster {
 
   /// Waits until no worker runs; false when the time is over first.
   bool WaitUntilEmpty(std::chrono::milliseconds timeout);
+
+  /// Kills and reaps every worker. From its return on nothing is started or called back. The
+  /// destructor does it too.
+  void Stop();
 
  private:
   struct Command {

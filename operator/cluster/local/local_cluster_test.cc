@@ -247,6 +247,15 @@ TEST_F(LocalClusterTest, SaysThatAProgramIsMissing) {
   EXPECT_EQ(exit.why, "cannot start /no/such/program: No such file or directory");
 }
 
+TEST_F(LocalClusterTest, StartsNothingOnceStopped) {
+  LocalCluster& cluster = Run("echo ran > ran");
+  cluster.Stop();
+  cluster.Launch(0);
+  cluster.Kill(0);
+  cluster.Stop();
+  EXPECT_EQ(ReadFile(directory_ + "/ran"), "");
+}
+
 TEST_F(LocalClusterTest, DestructorKillsAndReapsWithoutCallingBack) {
   Run("echo $$ > pid-$1; exec sleep 1000");
   cluster_->Launch(0);

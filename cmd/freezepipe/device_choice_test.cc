@@ -1,0 +1,26 @@
+#include "cmd/freezepipe/device_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace freezepipe::cli {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(DeviceChoiceTest, AutoTakesCudaWhereThereIsAny) {
+  EXPECT_THAT(*ChooseDevices("auto", {"cpu", "cuda:0", "cuda:1"}, 3),
+              ElementsAre("cuda:0", "cuda:1", "cuda:0"));
+  EXPECT_THAT(*ChooseDevices("auto", {"cpu"}, 2), ElementsAre("cpu", "cpu"));
+}
+
+TEST(DeviceChoiceTest, CpuStaysCpu) {
+  EXPECT_THAT(*ChooseDevices("cpu", {"cpu", "cuda:0"}, 1), ElementsAre("cpu"));
+}
+
+TEST(DeviceChoiceTest, CudaWithoutOneIsAnError) {
+  EXPECT_EQ(ChooseDevices("cuda", {"cpu"}, 1).status().message(), "no CUDA device found");
+}
+
+}  // namespace
+}  // namespace freezepipe::cli

@@ -1,0 +1,223 @@
+#include "cmd/freezepipe/local_run.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "cmd/freezepipe/exit_code.h"
+#include "cmd/freezepipe/messages.h"
+#include "cmd/freezepipe/view/closing.h"
+#include "operator/cluster/local/worker_cores.h"
+#include "operator/coordinator/checkpoint_index.h"
+#include "operator/coordinator/durable_file.h"
+#include "operator/report/json.h"
+
+namespace freezepipe::cli {
+namespace {
+
+using v1alpha1::JobState;
+
+/// Workers that were told to exit get so long before they are killed.
+constexpr std::chrono::seconds kExitPatience{10};
+
+planner::RunShape Shape(const RunPlan& plan) {
+  planner::RunShape shape;
+  shape.layers = plan.description.layers_size();
+  shape.steps_per_epoch = plan.description.steps_per_epoch();
+  shape.total_steps = shape.steps_per_epoch * plan.job.spec().training().epochs();
+  shape.classes = plan.description.classes();
+  return shape;
+}
+
+std::vector<std::string> LayerNames(const RunPlan& plan) {
+  std::vector<std::string> names;
+  for (const auto& layer : plan.description.layers()) names.push_back(layer.name());
+  return names;
+}
+
+/// More worker threads than cores, or more workers than CUDA devices.
+bool Oversubscribed(const RunPlan& plan) {
+  const std::set<std::string> distinct(plan.devices.begin(), plan.devices.end());
+  if (!distinct.contains("cpu")) return distinct.size() < plan.devices.size();
+  const size_t threads = plan.devices.size() * plan.job.spec().worker().threads();
+  return threads > cluster::UsableCores().size();
+}
+
+report::SummaryBuilder MakeSummary(const RunPlan& plan) {
+  const planner::RunShape shape = Shape(plan);
+  report::RunFacts facts;
+  facts.job = plan.name;
+  facts.workers = plan.job.spec().worker().count();
+  facts.total_steps = shape.total_steps;
+  facts.steps_per_epoch = shape.steps_per_epoch;
+  facts.batch_size = plan.job.spec().training().batch_size();
+  facts.train_samples = static_cast<int>(plan.description.train_samples());
+  facts.oversubscribed = Oversubscribed(plan);
+  report::SummaryBuilder summary(facts);
+  if (plan.resume) {
+    for (const auto& event : plan.resume->events) summary.Add(event);
+    summary.ResumeFrom(plan.resume->checkpoint.step);
+  }
+  return summary;
+}
+
+JobView MakeView(const RunPlan& plan) {
+  const planner::RunShape shape = Shape(plan);
+  JobView view;
+  view.facts = {plan.name, LayerNames(plan), plan.job.spec().training().epochs(),
+                shape.steps_per_epoch, shape.total_steps};
+  if (!plan.resume) return view;
+  view.step = plan.resume->checkpoint.step;
+  for (const auto& entry : plan.resume->checkpoint.freeze_log) {
+    if (entry.frozen_at() <= view.step) view.frozen.push_back(entry);
+  }
+  return view;
+}
+
+}  // namespace
+
+LocalRun::LocalRun(RunPlan plan, OutputDirectory* output)
+    : plan_(std::move(plan)),
+      output_(output),
+      view_(MakeView(plan_), STDOUT_FILENO),
+      time_offset_(MakeSummary(plan_).last_time()),
+      recorder_(MakeSummary(plan_), time_offset_, &view_),
+      records_(output->status()),
+      cluster_(ClusterOptions(), [this](int worker, bool clean, std::string why) {
+        server_->session().OnWorkerExit(worker, clean, std::move(why));
+      }) {}
+
+LocalRun::~LocalRun() { EndEverything(); }
+
+absl::Status LocalRun::Prepare(int port) {
+  try {
+    server_ = coordinator::MakeCoordinatorServer({absl::StrCat("127.0.0.1:", port)}, Setup(),
+                                                 &records_, &recorder_);
+  } catch (const std::runtime_error& error) {
+    return absl::UnavailableError(error.what());
+  }
+  server_->SetCluster(&cluster_);
+  if (const absl::Status made = output_->Create(plan_.job); !made.ok()) return made;
+  auto log = EventLog::Open(output_->events());
+  if (!log.ok()) return log.status();
+  recorder_.SetLog(*std::move(log));
+  return absl::OkStatus();
+}
+
+int LocalRun::Run() {
+  if (Oversubscribed(plan_)) {
+    view_.Say({"more workers than cores or devices: they share, and times say nothing about speed",
+               Style::kWarning});
+  }
+  start_ = std::chrono::steady_clock::now();
+  signals_.Start([this](int count) { StopByPerson(count); }, [this] { view_.Resized(); });
+  server_->session().Start();
+
+  std::optional<v1alpha1::FreezePipeJobStatus> status = recorder_.Wait();
+  const double seconds = Seconds();
+  if (status) cluster_.WaitUntilEmpty(kExitPatience);
+  EndEverything();
+  if (!status) status = StoppedAtOnce();
+  return Conclude(*status, seconds);
+}
+
+coordinator::JobSetup LocalRun::Setup() const {
+  coordinator::JobSetup setup;
+  setup.spec = plan_.job.spec();
+  setup.layer_names = LayerNames(plan_);
+  setup.shape = Shape(plan_);
+  setup.checkpoint_directory = std::filesystem::absolute(output_->checkpoints());
+  if (plan_.resume) setup.resume = plan_.resume->checkpoint;
+  return setup;
+}
+
+cluster::LocalClusterOptions LocalRun::ClusterOptions() {
+  cluster::LocalClusterOptions options;
+  options.log_directory = output_->logs();
+  options.threads = plan_.job.spec().worker().threads();
+  options.command = [this](int worker) {
+    return plan_.worker.TrainArguments(server_->port(), worker, plan_.devices.at(worker));
+  };
+  return options;
+}
+
+void LocalRun::StopByPerson(int count) {
+  if (count > 1) return recorder_.GiveUp();
+  view_.Say(
+      {"stopping after this step, with a checkpoint; once more stops at once", Style::kWarning});
+  server_->session().Post(coordinator::StopRequested{});
+}
+
+void LocalRun::EndEverything() {
+  signals_.Finish();
+  // The session may still give orders to the cluster, which obeys none any more.
+  cluster_.Stop();
+  server_.reset();
+}
+
+v1alpha1::FreezePipeJobStatus LocalRun::StoppedAtOnce() {
+  v1alpha1::FreezePipeJobStatus status = records_.last();
+  if (!status.has_generation() && plan_.resume) {
+    // Nothing was trained yet: it stands where it stood.
+    const auto& log = plan_.resume->checkpoint.freeze_log;
+    status.mutable_freeze_log()->Assign(log.begin(), log.end());
+    status.set_step(plan_.resume->checkpoint.step);
+  }
+  status.set_state(JobState::Stopped);
+  status.set_message("stopped at once: --resume goes on from the newest checkpoint");
+  status.set_step(std::max(status.step(), recorder_.step()));
+  status.set_total_steps(Shape(plan_).total_steps);
+  try {
+    records_.Write(status);
+  } catch (const std::runtime_error& error) {
+    PrintError(error.what());
+  }
+  return status;
+}
+
+double LocalRun::Seconds() const {
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+  return time_offset_ + passed.count();
+}
+
+int LocalRun::Conclude(const v1alpha1::FreezePipeJobStatus& status, double seconds) {
+  v1alpha1::Summary summary = recorder_.summary().Build(status, seconds);
+  int code = status.state() == JobState::Succeeded ? kDone
+             : status.state() == JobState::Stopped ? kStopped
+                                                   : kJobFailed;
+  if (code == kDone) {
+    const absl::Status exported = ExportWeights();
+    if (exported.ok()) {
+      summary.set_weights(std::filesystem::path(output_->weights()).filename());
+    } else {
+      PrintError(exported);
+      code = kJobFailed;
+    }
+  }
+  const absl::Status written = coordinator::WriteDurably(
+      output_->summary(), report::ToJson(summary, report::JsonLayout::kIndented));
+  if (!written.ok()) {
+    PrintError(written);
+    code = kJobFailed;
+  }
+  for (const StyledLine& line : DescribeSummary(summary, LayerNames(plan_), output_->path())) {
+    view_.Say(line);
+  }
+  return code;
+}
+
+absl::Status LocalRun::ExportWeights() const {
+  const auto newest = coordinator::ReadNewestCheckpoint(output_->checkpoints());
+  if (!newest.ok()) return newest.status();
+  const std::string folder =
+      absl::StrFormat("%s/step-%08d", output_->checkpoints(), newest->step());
+  return plan_.worker.Export(folder, output_->weights());
+}
+
+}  // namespace freezepipe::cli

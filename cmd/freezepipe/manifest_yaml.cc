@@ -1,0 +1,48 @@
+#include "cmd/freezepipe/manifest_yaml.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <yaml-cpp/yaml.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace freezepipe::cli {
+namespace {
+
+void Emit(const nlohmann::ordered_json& value, YAML::Emitter& out) {
+  switch (value.type()) {
+    case nlohmann::ordered_json::value_t::object:
+      out << (value.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
+      for (const auto& [name, member] : value.items()) {
+        out << YAML::Key << name << YAML::Value;
+        Emit(member, out);
+      }
+      out << YAML::EndMap;
+      break;
+    case nlohmann::ordered_json::value_t::array:
+      out << (value.empty() || value[0].is_primitive() ? YAML::Flow : YAML::Block)
+          << YAML::BeginSeq;
+      for (const auto& item : value) Emit(item, out);
+      out << YAML::EndSeq;
+      break;
+    case nlohmann::ordered_json::value_t::string:
+      // Quoted: a string "true" or "1.0" must stay one.
+      out << YAML::DoubleQuoted << value.get<std::string>();
+      break;
+    default:
+      out << value.dump();
+  }
+}
+
+}  // namespace
+
+std::string ToYaml(const v1alpha1::FreezePipeJob& job) {
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(job, &json);
+  if (!status.ok()) throw std::logic_error(std::string(status.message()));
+  YAML::Emitter out;
+  Emit(nlohmann::ordered_json::parse(json), out);
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace freezepipe::cli

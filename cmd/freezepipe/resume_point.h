@@ -1,0 +1,25 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <vector>
+
+#include "cmd/freezepipe/output_directory.h"
+#include "freezepipe/v1alpha1/report.pb.h"
+#include "operator/coordinator/job_session.h"
+
+namespace freezepipe::cli {
+
+/// Where an earlier run in the same folder left off.
+struct ResumePoint {
+  coordinator::JobSetup::Resume checkpoint;
+  /// Everything that happened until then.
+  std::vector<v1alpha1::JobEvent> events;
+};
+
+/// The newest complete checkpoint of the folder. The error says why the job can't go on from there:
+/// there is none, or the manifest would make it another job.
+absl::StatusOr<ResumePoint> FindResumePoint(const OutputDirectory& output,
+                                            const v1alpha1::FreezePipeJobSpec& spec);
+
+}  // namespace freezepipe::cli
