@@ -27,6 +27,11 @@ TEST(ReportJsonTest, WritesNumbersAsNumbersAndEnumsByName) {
   EXPECT_THAT(json, HasSubstr("\"oversubscribed\": false"));
 }
 
+TEST(ReportJsonTest, LeavesAbsentOptionalFieldsOut) {
+  const std::string json = ToJson(v1alpha1::GradientChangeSpec(), JsonLayout::kOneLine);
+  EXPECT_EQ(json, "{\"metric\":\"EffectivePerturbation\"}\n");
+}
+
 TEST(ReportJsonTest, ReadsBackWhatItWrote) {
   v1alpha1::JobEvent event;
   event.set_time(1.25);

@@ -32,9 +32,9 @@ TEST(EventLineTest, SaysWhichLayersFreezeAndWhen) {
 
 TEST(EventLineTest, SaysWhatARepartitionCost) {
   EXPECT_EQ(Line(R"({"repartitionDone": {"step": 120, "from": [1, 1, 2], "to": [2, 2],
-                "stallSeconds": 0.0425, "bytesMoved": 1500000, "bytesMovedEarly": 1000,
+                "stallSeconds": 0.0426, "bytesMoved": 1500000, "bytesMovedEarly": 1000,
                 "why": "boundary 2"}})"),
-            "   0:00  repartitioned at step 120: 1+1+2 -> 2+2 layers, stood still 0.042 s, moved "
+            "   0:00  repartitioned at step 120: 1+1+2 -> 2+2 layers, stood still 0.043 s, moved "
             "1.5 MB (1.0 kB of it while training): boundary 2");
 }
 

@@ -73,13 +73,13 @@ std::vector<std::string> Texts(const std::vector<StyledLine>& lines) {
 }
 
 TEST(RenderTest, ShowsProgressNumbersAndStages) {
-  EXPECT_THAT(
-      Texts(RenderJob(HalfDone(), 79)),
-      ElementsAre("small  Running",
-                  "[===============>               ] 50 %  step 200/400  epoch 3/4  1:12 left",
-                  "loss 0.2500   2,400 samples/s   test accuracy 90.00 %",
-                  "  stage 0  conv1..conv2    2 frozen   0 active  busy     -  worker 0",
-                  "  stage 1  conv3..head     1 frozen   3 active  busy  90 %  worker 1"));
+  EXPECT_THAT(Texts(RenderJob(HalfDone(), 79)),
+              ElementsAre("small  Running",
+                          "[" + std::string(17, '=') + ">" + std::string(18, ' ') +
+                              "] 50 %  step 200/400  epoch 3/4  1:12 left",
+                          "loss 0.2500   2,400 samples/s   test accuracy 90.00 %",
+                          "  stage 0  conv1..conv2    2 frozen   0 active  busy     -  worker 0",
+                          "  stage 1  conv3..head     1 frozen   3 active  busy  90 %  worker 1"));
 }
 
 TEST(RenderTest, DimsAStageWithNothingToLearn) {
