@@ -20,15 +20,15 @@ constexpr int64_t kLargestExtent = 4096;
 }
 
 /// The first that exists of the names such a file goes by.
-std::filesystem::path Find(const std::filesystem::path& folder, const std::string& part,
+std::filesystem::path Find(const std::filesystem::path& folder, const std::string& stem,
                            const std::string& idx) {
   for (const char* separator : {"-", "."}) {
     for (const char* ending : {"", ".gz"}) {
-      auto file = folder / (part + separator + idx + ending);
+      auto file = folder / (stem + separator + idx + ending);
       if (std::filesystem::exists(file)) return file;
     }
   }
-  Fail(folder / (part + "-" + idx), "missing (nor is there a .gz of it)");
+  Fail(folder / (stem + "-" + idx), "missing (nor is there a .gz of it)");
 }
 
 /// zlib reads plain files, too.
@@ -61,11 +61,11 @@ std::vector<int64_t> ReadHeader(const std::filesystem::path& file,
   const size_t dimensions = magic & 0xff;
   const size_t header = 4 * (dimensions + 1);
   if (bytes.empty()) Fail(file, "empty");
-  if (bytes.size() < header) Fail(file, "truncated: shorter than its header");
-  if (BigEndian(bytes.data()) != magic) {
+  if (bytes.size() >= 4 && BigEndian(bytes.data()) != magic) {
     Fail(file, "wrong magic number: not an IDX file of " + std::to_string(dimensions) +
                    " dimensions of bytes");
   }
+  if (bytes.size() < header) Fail(file, "truncated: shorter than its header");
   std::vector<int64_t> sizes;
   __extension__ unsigned __int128 expected = 1;
   for (size_t i = 1; i <= dimensions; ++i) {
@@ -89,8 +89,8 @@ std::vector<int64_t> ReadHeader(const std::filesystem::path& file,
 }  // namespace
 
 ImageSet ReadIdx(const std::filesystem::path& folder, const std::string& part, int classes) {
-  const auto images_file = Find(folder, part, "images-idx3-ubyte");
-  const auto labels_file = Find(folder, part, "labels-idx1-ubyte");
+  const auto images_file = Find(folder, part + "-images", "idx3-ubyte");
+  const auto labels_file = Find(folder, part + "-labels", "idx1-ubyte");
   const std::vector<uint8_t> images = ReadAll(images_file);
   const std::vector<int64_t> shape = ReadHeader(images_file, images, kImagesMagic);
   const std::vector<uint8_t> labels = ReadAll(labels_file);
