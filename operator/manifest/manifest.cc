@@ -67,7 +67,8 @@ void ParseAndCheckRules(const json& manifest, Manifest* result) {
   const auto status =
       google::protobuf::util::JsonStringToMessage(manifest.dump(), &result->job, options);
   if (!status.ok()) {
-    result->faults.push_back({"", absl::StrCat("cannot be read: ", std::string(status.message()))});
+    result->faults.push_back(
+        {"", absl::StrCat("the manifest cannot be read: ", std::string(status.message()))});
     return;
   }
   ApplyDefaults(&result->job);
@@ -86,7 +87,7 @@ Manifest LoadManifest(std::string_view yaml, const std::vector<std::string>& set
   json manifest = ReadYaml(yaml, "the manifest", &result.faults);
   if (result.faults.empty() && !manifest.is_object()) {
     result.faults.push_back(
-        {"", manifest.is_null() ? "the manifest is empty" : "expected a mapping"});
+        {"", manifest.is_null() ? "the manifest is empty" : "the manifest must be a mapping"});
   }
   if (!manifest.is_object()) return result;
   for (const auto& set : sets) ApplyOverride(set, &manifest, &result.faults);

@@ -98,8 +98,7 @@ class SchemaCheck {
     if (type == "object" && place.value->is_object()) {
       ExplainFields(place);
     } else {
-      Add(place.path, absl::StrCat("expected ", ExpectedBy(*place.schema), ", got ",
-                                   Describe(*place.value), EnumHint(place)));
+      Add(place.path, Mismatch(*place.schema, *place.value) + EnumHint(place));
     }
   }
 
@@ -108,7 +107,7 @@ class SchemaCheck {
     for (const auto& name : place.schema->value("required", json::array())) {
       if (place.value->contains(name)) continue;
       const auto field = name.get<std::string>();
-      Add(place.path.Field(field), "required: expected " + ExpectedBy(properties[field]));
+      Add(place.path.Field(field), "missing; expected " + ExpectedBy(properties[field]));
     }
     if (place.schema->value("additionalProperties", true)) return;
     std::vector<std::string> names;

@@ -44,7 +44,11 @@ std::string ValuePath::ToString() const {
   std::string text;
   for (const auto& step : steps_) {
     if (const auto* name = std::get_if<std::string>(&step)) {
-      absl::StrAppend(&text, text.empty() ? "" : ".", *name);
+      if (name->find_first_of(".[]\"") != name->npos) {
+        absl::StrAppend(&text, "[\"", *name, "\"]");
+      } else {
+        absl::StrAppend(&text, text.empty() ? "" : ".", *name);
+      }
     } else {
       absl::StrAppend(&text, "[", std::get<size_t>(step), "]");
     }

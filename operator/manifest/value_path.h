@@ -23,6 +23,8 @@ class ValuePath {
   ValuePath Item(size_t index) const;
 
   const std::vector<PathStep>& steps() const { return steps_; }
+  /// As Parse takes it; names that would be ambiguous are put in brackets and quotes, which Parse
+  /// refuses.
   std::string ToString() const;
 
  private:

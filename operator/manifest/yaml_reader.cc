@@ -48,12 +48,10 @@ std::optional<double> Float(const std::string& text) {
 
 class Reader {
  public:
-  Reader(std::string_view name, std::vector<ManifestFault>* faults)
-      : name_(name), faults_(faults) {}
+  explicit Reader(std::vector<ManifestFault>* faults) : faults_(faults) {}
 
   json Read(const YAML::Node& node, const ValuePath& path) {
     if (++nodes_ > kMaxNodes || path.steps().size() > kMaxDepth) {
-      if (!too_large_) Fault({}, absl::StrCat(name_, " is too large or too deeply nested"));
       too_large_ = true;
       return nullptr;
     }
@@ -68,6 +66,8 @@ class Reader {
         return nullptr;
     }
   }
+
+  bool too_large() const { return too_large_; }
 
  private:
   void Fault(const ValuePath& path, std::string message) {
@@ -118,11 +118,10 @@ class Reader {
     const auto value = Float(text);
     if (!value.has_value()) return text;
     if (std::isfinite(*value)) return *value;
-    Fault(path, absl::StrCat("expected a finite number, got ", text));
+    Fault(path, absl::StrCat("expected a finite number; got ", text));
     return nullptr;
   }
 
-  std::string name_;
   std::vector<ManifestFault>* faults_;
   int nodes_ = 0;
   bool too_large_ = false;
@@ -142,11 +141,16 @@ json ReadYaml(std::string_view text, std::string_view name, std::vector<Manifest
   }
   std::erase_if(documents, [](const YAML::Node& node) { return node.IsNull(); });
   if (documents.size() > 1) {
-    faults->push_back({"", absl::StrCat("expected one YAML document, got ", documents.size())});
+    faults->push_back({"", absl::StrCat("expected one YAML document; got ", documents.size())});
     return nullptr;
   }
   if (documents.empty()) return nullptr;
-  json value = Reader(name, faults).Read(documents.front(), {});
+  Reader reader(faults);
+  json value = reader.Read(documents.front(), {});
+  if (reader.too_large()) {
+    *faults = {{"", document + " is too large or too deeply nested"}};
+    return nullptr;
+  }
   try {
     (void)value.dump();  // the only check of UTF-8 that nlohmann has
   } catch (const json::type_error&) {
