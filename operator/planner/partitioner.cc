@@ -33,30 +33,38 @@ std::vector<int> PrefixMaxima(std::vector<int> values) {
 ///
 /// Which ends e are allowed for f is a range (f, furthest(f)], because seconds and bytes grow with
 /// e, so each row is a range minimum whose left end moves by one: a stack of prefix minima answers
-/// it in constant time.
+/// it in constant time. Layers whose input is too dear to be sent in any split worth having are no
+/// places to cut; f and e count places.
 class BoundedSplitter {
  public:
   BoundedSplitter(const CostModel& model, const StageCosts& costs, int stages)
       : costs_(costs), layers_(costs.layers()), stages_(stages) {
     if (model.memory_bytes > 0) LimitByMemory(model.memory_bytes);
+    std::vector<double> transfers;
+    for (int f = 1; f < layers_; ++f) transfers.push_back(costs_.TransferSeconds(f));
+    std::sort(transfers.begin(), transfers.end());
+    for (int i = 0; i + 2 < stages_; ++i) other_cuts_ += transfers[i];
     const int cells = layers_ + 1;
-    cheapest_.assign(cells, kInfinity);
-    next_.assign(cells, kInfinity);
-    best_end_.assign(static_cast<size_t>(stages_) * cells, 0);
-    furthest_.assign(layers_, 0);
-    furthest_up_to_.assign(layers_, 0);
-    latest_start_.assign(stages_ + 1, 0);
+    place_before_.resize(cells);
+    furthest_.resize(cells);
+    furthest_up_to_.resize(cells);
+    latest_start_.resize(stages_ + 1);
+    cheapest_.resize(cells);
+    next_.resize(cells);
+    best_end_.resize(static_cast<size_t>(stages_) * cells);
     stack_.resize(cells);
   }
 
   /// The split with the least transfer among those whose stages take at most `bound`; of equals,
-  /// the one that cuts later layers first. Its partition is empty when there is none.
-  Split Solve(double bound) {
+  /// the one that cuts later layers first. It may miss splits that transfer more than
+  /// `most_transfer`. Its partition is empty when there is none.
+  Split Solve(double bound, double most_transfer) {
+    FindPlaces(most_transfer);
     FindFurthest(bound);
     if (!FindLatestStarts()) return {};
     std::fill(next_.begin(), next_.end(), kInfinity);
-    next_[layers_] = 0;
-    int earliest = layers_;
+    next_[last_] = 0;
+    int earliest = last_;
     for (int stage = stages_ - 1; stage >= 0; --stage) {
       earliest = SolveStage(stage, earliest);
       if (earliest < 0) return {};
@@ -68,13 +76,15 @@ class BoundedSplitter {
   /// Least stage time above the bound of the last Solve: no bound in between allows anything else.
   double NextBound() const {
     double next = kInfinity;
-    for (int f = 0; f < layers_; ++f) {
-      if (furthest_[f] < layers_) next = std::min(next, costs_.Seconds(f, furthest_[f] + 1));
+    for (int f = 0; f < last_; ++f) {
+      if (furthest_[f] < last_) next = std::min(next, Seconds(f, furthest_[f] + 1));
     }
     return next;
   }
 
  private:
+  double Seconds(int first, int end) const { return costs_.Seconds(places_[first], places_[end]); }
+
   void LimitByMemory(double memory_bytes) {
     memory_end_.resize(stages_);
     memory_end_up_to_.resize(stages_);
@@ -98,26 +108,39 @@ class BoundedSplitter {
     }
   }
 
+  void FindPlaces(double most_transfer) {
+    constexpr double kRounding = 1e-9;
+    const double dearest = most_transfer * (1 + kRounding) - other_cuts_;
+    places_.assign(1, 0);
+    place_before_[0] = 0;
+    for (int f = 1; f <= layers_; ++f) {
+      if (f == layers_ || costs_.TransferSeconds(f) <= dearest) places_.push_back(f);
+      place_before_[f] = static_cast<int>(places_.size()) - 1;
+    }
+    last_ = static_cast<int>(places_.size()) - 1;
+  }
+
   void FindFurthest(double bound) {
     int end = 0;
-    for (int f = 0; f < layers_; ++f) {
+    for (int f = 0; f < last_; ++f) {
       end = std::max(end, f);
-      while (end < layers_ && costs_.Seconds(f, end + 1) <= bound) ++end;
-      while (end > f && costs_.Seconds(f, end) > bound) --end;
+      while (end < last_ && Seconds(f, end + 1) <= bound) ++end;
+      while (end > f && Seconds(f, end) > bound) --end;
       furthest_[f] = end;
       furthest_up_to_[f] = f == 0 ? end : std::max(end, furthest_up_to_[f - 1]);
     }
   }
 
   int Furthest(int stage, int first) const {
-    return memory_end_.empty() ? furthest_[first]
-                               : std::min(furthest_[first], memory_end_[stage][first]);
+    if (memory_end_.empty()) return furthest_[first];
+    return std::min(furthest_[first], place_before_[memory_end_[stage][places_[first]]]);
   }
 
   /// No stage `stage` that begins at or before `first` ends later.
   int FurthestUpTo(int stage, int first) const {
-    return memory_end_.empty() ? furthest_up_to_[first]
-                               : std::min(furthest_up_to_[first], memory_end_up_to_[stage][first]);
+    if (memory_end_.empty()) return furthest_up_to_[first];
+    return std::min(furthest_up_to_[first],
+                    place_before_[memory_end_up_to_[stage][places_[first]]]);
   }
 
   /// Bounds where each stage can begin, seen from the front. False when that rules every split out.
@@ -125,10 +148,10 @@ class BoundedSplitter {
     latest_start_[0] = 0;
     for (int s = 0; s < stages_; ++s) {
       const int furthest = FurthestUpTo(s, latest_start_[s]);
-      latest_start_[s + 1] = std::min(furthest, layers_ - (stages_ - s - 1));
+      latest_start_[s + 1] = std::min(furthest, last_ - (stages_ - s - 1));
       if (latest_start_[s + 1] <= s) return false;
     }
-    return latest_start_[stages_] == layers_;
+    return latest_start_[stages_] == last_;
   }
 
   /// Computes cheapest_ of `stage` from next_, that of the stage after, which is finite from
@@ -146,7 +169,7 @@ class BoundedSplitter {
       if (FurthestUpTo(stage, f) < earliest) break;
       while (pushed > std::max(f + 1, earliest)) {
         --pushed;
-        const double value = costs_.TransferSeconds(pushed) + next_[pushed];
+        const double value = costs_.TransferSeconds(places_[pushed]) + next_[pushed];
         if (value == kInfinity) continue;
         while (size > 0 && stack_[size - 1].value > value) --size;
         stack_[size++] = {value, pushed};
@@ -171,8 +194,8 @@ class BoundedSplitter {
     int first = 0;
     for (int s = 0; s < stages_; ++s) {
       const int end = best_end_[static_cast<size_t>(s) * (layers_ + 1) + first];
-      split.longest = std::max(split.longest, costs_.Seconds(first, end));
-      split.partition.push_back(end);
+      split.longest = std::max(split.longest, Seconds(first, end));
+      split.partition.push_back(places_[end]);
       first = end;
     }
     return split;
@@ -186,9 +209,13 @@ class BoundedSplitter {
   const StageCosts& costs_;
   const int layers_;
   const int stages_;
-  std::vector<std::vector<int>>
-      memory_end_;  // by stage and first layer; empty for unlimited memory
+  double other_cuts_ = 0;  // least that all cuts but one transfer
+  // Last end that memory allows, by stage and first layer; empty for unlimited memory.
+  std::vector<std::vector<int>> memory_end_;
   std::vector<std::vector<int>> memory_end_up_to_;
+  std::vector<int> places_;        // layers a stage may begin at, and the end
+  std::vector<int> place_before_;  // last place not behind a layer
+  int last_ = 0;                   // the end's place
   std::vector<int> furthest_;
   std::vector<int> furthest_up_to_;
   std::vector<int> latest_start_;
@@ -222,13 +249,13 @@ class Search {
   }
 
   std::optional<Partition> Run() {
-    Consider(least_, splitter_.Solve(kInfinity));
+    Consider(least_, splitter_.Solve(kInfinity, kInfinity));
     while (!open_.empty()) {
       const Interval interval = open_.top();
       open_.pop();
       if (IsWorse(Cost(interval.transfer, interval.low), interval.low)) break;
       const double bound = Middle(interval);
-      const Split split = splitter_.Solve(bound);
+      const Split split = splitter_.Solve(bound, best_cost_ - weight_ * interval.low);
       Consider(interval.low, split);
       if (split.transfer > interval.transfer) {
         Open({splitter_.NextBound(), interval.high, interval.transfer});

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
+#include <set>
 
 #include "operator/planner/test_models.h"
 
@@ -179,6 +181,54 @@ TEST(PartitionerTest, MeasuredTimesAgreeWithBruteForceToRounding) {
     const auto partition = PartitionInto(model, stages);
     ASSERT_TRUE(partition.has_value());
     ASSERT_NEAR(StepSeconds(model, *partition), StepSeconds(model, *expected), 1e-12);
+  }
+}
+
+/// Exact for larger cases, and slow: the least sum of transfers under every possible longest stage.
+double LeastStepSeconds(const CostModel& model, int stages) {
+  const int layers = static_cast<int>(model.layers.size());
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> seconds(layers, std::vector<double>(layers + 1));
+  std::set<double> bounds;
+  for (int first = 0; first < layers; ++first) {
+    for (int end = first + 1; end <= layers; ++end) {
+      bounds.insert(seconds[first][end] = StageSeconds(model, first, end));
+    }
+  }
+  double least = kInfinity;
+  for (const double bound : bounds) {
+    std::vector<double> sums(layers + 1, kInfinity);
+    sums[0] = 0;
+    for (int s = 0; s < stages; ++s) {
+      std::vector<double> longer(layers + 1, kInfinity);
+      for (int first = 0; first < layers; ++first) {
+        for (int end = first + 1; end <= layers && seconds[first][end] <= bound; ++end) {
+          longer[end] = std::min(longer[end], sums[first] + seconds[first][end]);
+        }
+      }
+      sums = std::move(longer);
+    }
+    least = std::min(least, sums[layers] + (model.micro_batches - 1) * bound);
+  }
+  return least;
+}
+
+TEST(PartitionerTest, LargerCasesAgreeWithASearchOfEveryLongestStage) {
+  std::mt19937 random(3);
+  std::uniform_int_distribution<int> draw(0, 100);
+  for (int i = 0; i < 60; ++i) {
+    const int transfer_scale = std::vector<int>{0, 1, 5, 30}[i % 4];
+    CostModel model;
+    for (int l = 0; l < 40; ++l) {
+      model.layers.push_back(Layer(3 * draw(random), transfer_scale * draw(random)));
+    }
+    model.bytes_per_second = 1;
+    model.boundary = i % 3 * 10;
+    model.micro_batches = std::vector<int>{1, 2, 4, 16, 64}[i % 5];
+    const int stages = 2 + i % 9;
+    const auto partition = PartitionInto(model, stages);
+    ASSERT_TRUE(partition.has_value());
+    ASSERT_EQ(StepSeconds(model, *partition), LeastStepSeconds(model, stages)) << "case " << i;
   }
 }
 
