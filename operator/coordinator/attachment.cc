@@ -36,8 +36,7 @@ void RepeatOrders(SessionState& state, int worker) {
   switch (state.phase) {
     case Phase::kPreparing:
     case Phase::kPreparingLive:
-      if (state.next->members.contains(worker) && !state.next->prepared.contains(worker) &&
-          state.workers.at(worker).hello.generation() < state.next->plan.generation()) {
+      if (state.next->members.contains(worker) && !state.next->prepared.contains(worker)) {
         SendPrepare(state, worker);
       }
       break;
@@ -120,8 +119,10 @@ void OnWorkerGone(SessionState& state, int worker, const std::string& why) {
   if (found == state.workers.end() || !found->second.alive) return;
   Worker& known = found->second;
   const auto released_at = known.released_at;
+  const bool release_noticed = known.release_noticed;
   known = Worker{};
   known.released_at = released_at;
+  known.release_noticed = release_noticed;
   if (state.phase == Phase::kConcluding) return;
   if (state.phase == Phase::kExiting) {
     ContinueExiting(state);

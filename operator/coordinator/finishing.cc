@@ -25,6 +25,9 @@ void EndAtOnce(SessionState& state) {
 void Conclude(SessionState& state, v1alpha1::JobState::Type end, const std::string& message) {
   if (IsEnding(state)) return;
   state.phase = Phase::kConcluding;
+  // The lead would have said so, had it announced it before its last step.
+  if (state.outstanding) state.freeze_log.pop_back();
+  state.outstanding.reset();
   state.SetState(end, message);
   state.WriteRecord(PendingRecord::Purpose::kEnd, 0);
 }

@@ -142,8 +142,8 @@ struct SessionState;
 ///   -> over]
 ///
 /// Orders to a worker whose stream is away are not sent. When it comes back, the orders whose
-/// effect has not been seen are sent again: a worker ignores one that it has carried out. Not
-/// thread-safe: one strand a job.
+/// effect has not been seen are sent again: a worker that has carried one out answers it again and
+/// does nothing else. Not thread-safe: one strand a job.
 class JobSession {
  public:
   explicit JobSession(JobSetup setup);

@@ -154,7 +154,9 @@ void EnforcePresence(SessionState& state) {
     const bool slow = state.phase == Phase::kPreparing && !state.next->prepared.contains(worker) &&
                       state.next->members.contains(worker) &&
                       state.now - state.next->since >= kRestartPrepareLimit;
-    if (away || silent || slow) state.Kill(worker);
+    const bool stuck = state.phase == Phase::kProfiling && worker == ProfilingWorker(state) &&
+                       state.now - state.profiling_since >= kProfileLimit;
+    if (away || silent || slow || stuck) state.Kill(worker);
   }
 }
 

@@ -19,6 +19,9 @@ inline constexpr Seconds kPrepareLimit = 60;
 /// from disk.
 inline constexpr Seconds kRestartPrepareLimit = 600;
 
+/// A worker that has not measured the layers within this is ended, seconds.
+inline constexpr Seconds kProfileLimit = 900;
+
 /// A living worker that has not answered Abort within this is ended, seconds: process groups time
 /// out after 60.
 inline constexpr Seconds kAbortLimit = 70;

@@ -113,6 +113,7 @@ struct SessionState {
   // ---- workers and plans ----
   std::map<int, Worker> workers;
   std::optional<v1alpha1::ModelProfile> profile;
+  Seconds profiling_since = 0;
   planner::Baseline baseline;
   /// The plan in force; none before the first Start.
   std::optional<v1alpha1::Plan> current;

@@ -29,6 +29,7 @@ void MakeFirstPlan(SessionState& state) {
 
 void AskForProfile(SessionState& state) {
   state.phase = Phase::kProfiling;
+  state.profiling_since = state.now;
   auto order = state.NewOrder();
   order.mutable_profile();
   state.Send(ProfilingWorker(state), order);

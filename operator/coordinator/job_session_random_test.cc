@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "operator/coordinator/simulated_job.h"
+
+namespace freezepipe::coordinator {
+namespace {
+
+constexpr unsigned kSeeds = 300;
+
+std::vector<v1alpha1::FreezeLogEntry> LogOf(const SimulatedJob& job) {
+  return {job.status().freeze_log().begin(), job.status().freeze_log().end()};
+}
+
+SimulatedJob::Options OptionsOf(unsigned seed) {
+  SimulatedJob::Options options;
+  options.seed = seed;
+  options.replicas = seed % 3 == 0 ? 2 : 1;
+  options.workers = options.replicas * 3;
+  options.checkpoint_interval = seed % 2 ? 15 : 0;
+  return options;
+}
+
+void ExpectKept(const SimulatedJob& job) {
+  for (const auto& breach : job.breaches()) ADD_FAILURE() << breach;
+  ASSERT_TRUE(job.over());
+}
+
+TEST(JobSessionRandom, UndisturbedRunsSucceedFreezeAndRelease) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    auto options = OptionsOf(seed);
+    options.disturbances = 0;
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    EXPECT_EQ(job.status().state(), v1alpha1::JobState::Succeeded) << job.status().message();
+    EXPECT_GT(job.status().freeze_log_size(), 1);
+    EXPECT_GT(job.repartitions(), 0);
+    EXPECT_FALSE(job.released().empty());
+    EXPECT_EQ(job.restores(), 0);
+    EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), options.total_steps));
+  }
+}
+
+// Invariants 7 to 9: whatever happens, the job ends, every layer has an owner, and the weights are
+// those of an undisturbed run that follows the freeze log.
+TEST(JobSessionRandom, DisturbedRunsEndInTheWeightsOfTheirFreezeLog) {
+  int restores = 0;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto options = OptionsOf(seed);
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    EXPECT_EQ(job.status().state(), v1alpha1::JobState::Succeeded) << job.status().message();
+    EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), options.total_steps));
+    restores += job.restores();
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(restores, static_cast<int>(kSeeds));
+}
+
+TEST(JobSessionRandom, StoppedRunsEndInACheckpoint) {
+  for (unsigned seed = 0; seed < kSeeds / 4; ++seed) {
+    SCOPED_TRACE(seed);
+    auto options = OptionsOf(seed);
+    options.stop_midway = true;
+    options.disturbances = seed % 2;
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    EXPECT_EQ(job.status().state(), v1alpha1::JobState::Stopped) << job.status().message();
+    if (options.disturbances == 0) {
+      EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), job.status().checkpoint_step()));
+      EXPECT_GT(job.status().checkpoint_step(), options.total_steps / 2);
+    }
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace freezepipe::coordinator

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "operator/coordinator/job_session.h"
+
+namespace freezepipe::coordinator {
+
+/// A job whose workers, streams, cluster and disk are simulated: workers keep to the protocol of
+/// coordinator.proto, train in lockstep, die, hang, lose streams and fail to prepare at random;
+/// every message and event is delayed at random. The weight of a layer is a number that depends on
+/// every step and on what the freeze log made of it. Breaches of what a session promises are
+/// collected.
+class SimulatedJob {
+ public:
+  struct Options {
+    unsigned seed = 0;
+    int workers = 3;
+    int replicas = 1;
+    int layers = 6;
+    int total_steps = 120;
+    int checkpoint_interval = 15;
+    /// Kills, hangs, broken streams and failed preparations that may happen.
+    int disturbances = 6;
+    bool stop_midway = false;
+  };
+
+  explicit SimulatedJob(const Options& options);
+
+  /// Runs to the end, or until nothing more can come of it.
+  void Run();
+
+  const v1alpha1::FreezePipeJobStatus& status() const { return session_.status(); }
+  bool over() const { return over_; }
+  const std::vector<std::string>& breaches() const { return breaches_; }
+  int repartitions() const { return repartitions_; }
+  int restores() const { return restores_; }
+  const std::set<int>& released() const { return released_; }
+
+  /// Weight of each layer in the newest complete checkpoint.
+  std::vector<unsigned long long> FinalWeights() const;
+  /// The same of an undisturbed run to this step that follows the log.
+  std::vector<unsigned long long> Replay(const std::vector<v1alpha1::FreezeLogEntry>& log,
+                                         int step) const;
+
+ private:
+  using Weight = unsigned long long;
+  using Log = std::vector<v1alpha1::FreezeLogEntry>;
+
+  struct Process {
+    bool alive = false;
+    bool hung = false;
+    Seconds last_progress = 0;
+    bool attached = false;
+    /// The session was told of its end, or never of its start.
+    bool end_known = true;
+    int incarnation = 0;
+    int term_generation = 0;
+    std::deque<v1alpha1::WorkerMessage> outbox;
+    std::deque<v1alpha1::Order> inbox;
+    /// layer -> step -> weight.
+    std::map<int, std::map<int, Weight>> copies;
+    std::map<int, v1alpha1::Plan> prepared;
+    std::optional<v1alpha1::Plan> running;
+    int step = 0;
+    bool first_step_of_switch = false;
+    bool finished = false;
+    Log log;
+    std::optional<int> switch_to;
+    std::optional<v1alpha1::FreezeLogEntry> freeze;
+    bool stop = false;
+  };
+
+  void Tell(const Event& event);
+  void CarryOut(const Action& action);
+  void DeliverMessage();
+  void DeliverOrder();
+  void DeliverClusterEvent();
+  void Disturb();
+  void Attach(int worker);
+  void End(int worker, bool clean);
+  void Obey(int worker, const v1alpha1::Order& order);
+  void Prepare(int worker, const v1alpha1::Prepare& order);
+  /// False when a source is gone.
+  bool Fetch(int worker, const v1alpha1::Prepare& order);
+  void SayAborted(int worker, int generation, const std::string& reason);
+  /// One step of whatever group can take one.
+  void Train();
+  /// Process groups time out on members that do not come.
+  void TimeOut();
+  void TakeStep(int lead);
+  void TrySwitch(int lead);
+  void Report(const v1alpha1::Plan& plan, int step, const Log& log);
+  void Finish(const v1alpha1::Plan& plan);
+  void Write(int worker, const v1alpha1::Plan& plan, int step);
+  void Say(int worker, v1alpha1::WorkerMessage message);
+  Weight Next(Weight weight, int layer, int step, const Log& log) const;
+  Weight Initial(int layer) const { return 1000003ULL * (layer + 1); }
+  void Breach(const std::string& what) { breaches_.push_back(what); }
+  bool Chance(double probability);
+  int Pick(int count);
+  std::vector<int> Living() const;
+
+  Options options_;
+  std::mt19937 random_;
+  JobSession session_;
+  Seconds now_ = 0;
+  std::map<int, Process> processes_;
+  std::deque<Event> cluster_events_;
+  std::map<int, std::map<int, Weight>> written_;
+  std::map<int, std::map<int, Weight>> complete_;
+  std::vector<std::string> breaches_;
+  std::set<int> settled_generations_;
+  std::set<int> released_;
+  int recorded_generation_ = 0;
+  int disturbed_ = 0;
+  int repartitions_ = 0;
+  int restores_ = 0;
+  bool stopped_ = false;
+  bool over_ = false;
+};
+
+}  // namespace freezepipe::coordinator
