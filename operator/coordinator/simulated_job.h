@@ -12,6 +12,8 @@
 
 namespace freezepipe::coordinator {
 
+bool OwnsLayer(const v1alpha1::Plan& plan, int worker, int layer);
+
 /// A job whose workers, streams, cluster and disk are simulated: workers keep to the protocol of
 /// coordinator.proto, train in lockstep, die, hang, lose streams and fail to prepare at random;
 /// every message and event is delayed at random. The weight of a layer is a number that depends on
@@ -69,6 +71,7 @@ class SimulatedJob {
     std::map<int, v1alpha1::Plan> prepared;
     std::optional<v1alpha1::Plan> running;
     int step = 0;
+    int last_started = 0;
     bool first_step_of_switch = false;
     bool finished = false;
     Log log;
