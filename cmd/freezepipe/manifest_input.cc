@@ -16,8 +16,7 @@ namespace {
 bool PrintFaults(const std::string& path, const std::vector<ManifestFault>& faults) {
   for (const ManifestFault& fault : faults) std::cerr << ToString(fault) << "\n";
   if (faults.empty()) return true;
-  PrintError(absl::StrCat(path, " has ", Counted(static_cast<int>(faults.size()), "fault"),
-                          "; nothing was started"));
+  PrintError(absl::StrCat(path, " has ", Counted(static_cast<int>(faults.size()), "fault")));
   return false;
 }
 

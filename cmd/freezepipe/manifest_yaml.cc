@@ -1,10 +1,10 @@
 #include "cmd/freezepipe/manifest_yaml.h"
 
-#include <google/protobuf/util/json_util.h>
 #include <yaml-cpp/yaml.h>
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+
+#include "operator/report/json.h"
 
 namespace freezepipe::cli {
 namespace {
@@ -37,11 +37,8 @@ void Emit(const nlohmann::ordered_json& value, YAML::Emitter& out) {
 }  // namespace
 
 std::string ToYaml(const v1alpha1::FreezePipeJob& job) {
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(job, &json);
-  if (!status.ok()) throw std::logic_error(std::string(status.message()));
   YAML::Emitter out;
-  Emit(nlohmann::ordered_json::parse(json), out);
+  Emit(nlohmann::ordered_json::parse(report::ToJson(job, report::JsonLayout::kOneLine)), out);
   return std::string(out.c_str()) + "\n";
 }
 

@@ -9,37 +9,29 @@
 namespace freezepipe::cli {
 namespace {
 
-using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::util::MessageDifferencer;
 
-/// The innermost message that holds the last field of a path, and that field's value there as text.
-std::string ValueAt(const Message* message,
-                    const std::vector<MessageDifferencer::SpecificField>& path, bool old) {
-  for (size_t i = 0; i < path.size(); ++i) {
-    const FieldDescriptor* field = path[i].field;
-    const auto* reflection = message->GetReflection();
-    const int index = !field->is_repeated() ? -1 : old ? path[i].index : path[i].new_index;
-    const bool absent = field->is_repeated()
-                            ? index < 0 || index >= reflection->FieldSize(*message, field)
-                            : field->has_presence() && !reflection->HasField(*message, field);
-    if (absent) return "nothing";
-    if (i + 1 == path.size()) {
-      std::string text;
-      google::protobuf::TextFormat::Printer printer;
-      printer.SetSingleLineMode(true);
-      printer.PrintFieldValueToString(*message, field, index, &text);
-      return text;
-    }
-    message = field->is_repeated() ? &reflection->GetRepeatedMessage(*message, field, index)
-                                   : &reflection->GetMessage(*message, field);
-  }
-  return "";
+/// The field's value in the message that holds it, as text.
+std::string ValueOf(const Message& message, const MessageDifferencer::SpecificField& at,
+                    int index) {
+  const auto* reflection = message.GetReflection();
+  const bool absent = at.field->is_repeated()
+                          ? index < 0 || index >= reflection->FieldSize(message, at.field)
+                          : at.field->has_presence() && !reflection->HasField(message, at.field);
+  if (absent) return "nothing";
+  std::string text;
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  printer.PrintFieldValueToString(message, at.field, at.field->is_repeated() ? index : -1, &text);
+  return text;
 }
 
 /// Keeps the first difference.
 class FirstDifference : public MessageDifferencer::Reporter {
  public:
+  using Path = std::vector<MessageDifferencer::SpecificField>;
+
   void ReportAdded(const Message& before, const Message& now, const Path& path) override {
     Keep(before, now, path);
   }
@@ -53,8 +45,7 @@ class FirstDifference : public MessageDifferencer::Reporter {
   const std::optional<std::string>& text() const { return text_; }
 
  private:
-  using Path = std::vector<MessageDifferencer::SpecificField>;
-
+  /// `before` and `now` are the messages that hold the path's last field.
   void Keep(const Message& before, const Message& now, const Path& path) {
     if (text_) return;
     std::string name = "spec";
@@ -62,8 +53,8 @@ class FirstDifference : public MessageDifferencer::Reporter {
       absl::StrAppend(&name, ".", step.field->json_name());
       if (step.field->is_repeated()) absl::StrAppend(&name, "[", step.index, "]");
     }
-    text_ = absl::StrCat(name, " changed from ", ValueAt(&before, path, true), " to ",
-                         ValueAt(&now, path, false));
+    text_ = absl::StrCat(name, " changed from ", ValueOf(before, path.back(), path.back().index),
+                         " to ", ValueOf(now, path.back(), path.back().new_index));
   }
 
   std::optional<std::string> text_;

@@ -1,0 +1,20 @@
+#include <filesystem>
+
+#include "tests/cli/cli_fixture.h"
+
+namespace freezepipe::cli {
+namespace {
+
+TEST_F(CliTest, EveryExampleIsValid) {
+  int examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FREEZEPIPE_SOURCE_DIR "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++examples;
+    const Outcome outcome = Run({"validate", entry.path()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  EXPECT_GE(examples, 5);
+}
+
+}  // namespace
+}  // namespace freezepipe::cli
