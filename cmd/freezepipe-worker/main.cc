@@ -1,0 +1,129 @@
+#include <ATen/Parallel.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include "worker/checkpoint/checkpoint_files.h"
+#include "worker/cuda/cuda_module.h"
+#include "worker/model/describe.h"
+#include "worker/pipeline/job_context.h"
+#include "worker/train/profile.h"
+#include "worker/train/worker.h"
+
+namespace freezepipe::worker {
+namespace {
+
+using google::protobuf::Message;
+
+v1alpha1::FreezePipeJobSpec ReadSpec() {
+  const std::string json(std::istreambuf_iterator<char>(std::cin), {});
+  v1alpha1::FreezePipeJobSpec spec;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
+  if (!status.ok()) throw std::runtime_error("spec on standard input: " + status.ToString());
+  return spec;
+}
+
+void PrintJson(const Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  std::cout << json << "\n";
+}
+
+/// The device of that name, with its backend; CUDA's libraries are loaded only for "cuda".
+at::Device OpenDevice(const std::string& name, std::unique_ptr<BackendFactory>* backend) {
+  at::Device device(name);
+  if (device.is_cpu()) return device;
+  const CudaModule& cuda = LoadCudaModule();
+  const int index = device.has_index() ? device.index() : 0;
+  if (index >= cuda.device_count()) throw std::runtime_error("no CUDA device found");
+  *backend = cuda.make_backend(index);
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+void Train(const WorkerOptions& options, const std::string& device_name) {
+  auto with_device = options;
+  std::unique_ptr<BackendFactory> backend;
+  with_device.device = OpenDevice(device_name, &backend);
+  Worker worker(std::move(with_device), std::move(backend));
+  std::cerr << "worker " << options.worker << " on " << device_name << ", coordinator "
+            << options.coordinator << std::endl;
+  worker.Run();
+  std::cerr << "worker " << options.worker << " leaves" << std::endl;
+  // Generations that were given up may still be waiting in threads of their own.
+  std::quick_exit(EXIT_SUCCESS);
+}
+
+void PrintProfile(const std::string& device_name) {
+  const auto spec = ReadSpec();
+  std::unique_ptr<BackendFactory> backend;
+  const auto device = OpenDevice(device_name, &backend);
+  at::set_num_threads(spec.worker().threads());
+  PrintJson(ProfileModel(JobContext(spec, device)));
+}
+
+void PrintDevices() {
+  std::cout << "cpu\n";
+  int count = 0;
+  try {
+    count = LoadCudaModule().device_count();
+  } catch (const std::exception&) {
+    return;  // a CPU-only installation
+  }
+  for (int i = 0; i < count; ++i) std::cout << "cuda:" << i << "\n";
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("FreezePipe worker: one device of a training job");
+  app.require_subcommand(1);
+
+  WorkerOptions options;
+  std::string device = "cpu";
+  auto* train = app.add_subcommand("train", "Train one stage under a coordinator");
+  train->add_option("--coordinator", options.coordinator, "Coordinator, HOST:PORT")->required();
+  train->add_option("--worker", options.worker, "Number of this worker in its job")->required();
+  train->add_option("--host", options.host, "Address other workers reach this one by")->required();
+  train->add_option("--device", device, "cpu, cuda or cuda:N")->capture_default_str();
+  train->callback([&] { Train(options, device); });
+
+  auto* describe =
+      app.add_subcommand("describe", "Print what a job spec (JSON on standard input) amounts to");
+  describe->callback([] { PrintJson(Describe(ReadSpec())); });
+
+  auto* profile =
+      app.add_subcommand("profile", "Measure the layers of a job spec (JSON on standard input)");
+  profile->add_option("--device", device, "cpu, cuda or cuda:N")->capture_default_str();
+  profile->callback([&] { PrintProfile(device); });
+
+  std::string checkpoint, output;
+  auto* exporting = app.add_subcommand("export", "Write a checkpoint's weights as one safetensors");
+  exporting->add_option("--checkpoint", checkpoint, "Folder of a complete checkpoint")->required();
+  exporting->add_option("--output", output, "File to write")->required();
+  exporting->callback([&] { ExportWeights(checkpoint, output); });
+
+  auto* devices = app.add_subcommand("devices", "Print the devices of this machine, one a line");
+  devices->callback([] { PrintDevices(); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    std::cerr << "freezepipe-worker: " << text.substr(0, text.find('\n')) << std::endl;
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace freezepipe::worker
+
+int main(int argc, char** argv) { return freezepipe::worker::Main(argc, argv); }

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "freezepipe/v1alpha1/coordinator.pb.h"
+#include "worker/pipeline/pipeline.h"
+
+namespace freezepipe::worker {
+
+/// Gathers what happens in steps and says it: progress at most twice a second, a report a window and an epoch.
+class Reporter {
+ public:
+  using Say = std::function<void(v1alpha1::WorkerMessage)>;
+
+  Reporter(const JobContext& job, Say say) : job_(job), say_(std::move(say)) {}
+
+  /// Training starts or goes on with this part of the pipeline; sums of an unfinished window are kept.
+  void Begin(const Generation& generation);
+  /// Training was left: what is unfinished will be computed again.
+  void Reset();
+
+  /// After a step; `steps` are done, with layers [0, boundary) frozen. `seconds`: from step to step.
+  void OnStep(const Generation& generation, const Stage& stage, int steps, const StepOutcome& outcome,
+              double seconds);
+  /// After an epoch's evaluation, on every worker; the lead says it.
+  void OnEvaluation(const Generation& generation, int steps, const EvaluationOutcome& outcome,
+                    double seconds);
+
+ private:
+  struct Sums {
+    int steps = 0;
+    double loss = 0;
+    double seconds = 0;
+    StageSeconds stage;
+  };
+  void ReportProgress(int steps, const Generation& generation, const StepOutcome& outcome,
+                      double seconds);
+  void ReportWindow(int steps, const Generation& generation, const Stage& stage);
+
+  const JobContext& job_;
+  const Say say_;
+  Sums window_, epoch_;
+  std::chrono::steady_clock::time_point last_progress_;
+  int64_t samples_since_ = 0;
+};
+
+}  // namespace freezepipe::worker

@@ -1,0 +1,250 @@
+#include "worker/train/trainer.h"
+
+#include <stdexcept>
+
+#include "proto/freeze_timing.h"
+
+namespace freezepipe::worker {
+namespace {
+
+using v1alpha1::WorkerMessage;
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Expect(bool condition, const std::string& what) {
+  if (!condition) throw std::logic_error(what);
+}
+
+}  // namespace
+
+Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoints,
+                 HeldLayers& held, LeadOrders& orders, TakePreparation take_preparation,
+                 Reporter::Say say)
+    : job_(job),
+      worker_(worker),
+      held_(held),
+      orders_(orders),
+      take_preparation_(std::move(take_preparation)),
+      say_(std::move(say)),
+      reporter_(job, say_),
+      writer_(checkpoints) {}
+
+void Trainer::Abort() {
+  abort_requested_ = true;
+  const std::lock_guard lock(mutex_);
+  if (generation_ != nullptr) generation_->Abort();
+}
+
+void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Start& start) {
+  const auto generation = preparation->TakeGeneration();
+  log_.assign(start.freeze_log().begin(), start.freeze_log().end());
+  reporter_.Reset();
+  orders_.Clear();
+  auto layers =
+      Assemble(*preparation, *generation, start.step(), std::move(preparation->fetched()));
+  Enter(generation, std::move(layers), start.step());
+  try {
+    if (generation->member()) Loop();
+  } catch (...) {
+    Leave();
+    throw;
+  }
+  Leave();
+}
+
+HeldLayers::Layers Trainer::Assemble(Preparation& preparation, const Generation& generation,
+                                     int step, std::map<int, LayerState> fetched) const {
+  HeldLayers::Layers layers;
+  if (!generation.member()) return layers;
+  const auto held = held_.layers();
+  for (const auto& source : preparation.order().sources()) {
+    const int index = source.layer();
+    if (index < generation.stage().first_layer() || index >= generation.stage().end_layer()) {
+      continue;
+    }
+    if (const auto found = fetched.find(index); found != fetched.end()) {
+      layers[index] = std::make_shared<OwnedLayer>(job_, index, &found->second);
+    } else if (source.source_case() == v1alpha1::LayerSource::kInitial) {
+      layers[index] = std::make_shared<OwnedLayer>(job_, index, nullptr);
+    } else if (const auto own = held.find(index); own != held.end() && held_.step() == step) {
+      layers[index] = own->second;
+    } else {
+      const auto copy = held_.Copy(index, step);
+      layers[index] = std::make_shared<OwnedLayer>(job_, index, &copy);
+    }
+  }
+  return layers;
+}
+
+void Trainer::Enter(std::shared_ptr<Generation> generation, HeldLayers::Layers layers, int step) {
+  std::vector<std::shared_ptr<OwnedLayer>> stage;
+  for (const auto& [index, layer] : layers) stage.push_back(layer);
+  held_.Replace(std::move(layers), step);
+  pipeline_.reset();
+  stage_.reset();
+  step_ = step;
+  settled_ = false;
+  const bool member = generation->member();
+  {
+    const std::lock_guard lock(mutex_);
+    generation_ = std::move(generation);
+    highest_generation_ = generation_->number();
+  }
+  if (!member) return;
+  stage_ = std::make_unique<Stage>(job_, std::move(stage));
+  pipeline_ = std::make_unique<Pipeline>(job_, *generation_, *stage_);
+  reporter_.Begin(*generation_);
+  step_end_ = std::chrono::steady_clock::now();
+}
+
+void Trainer::Leave() {
+  held_.Leave();
+  pipeline_.reset();
+  stage_.reset();
+  const std::lock_guard lock(mutex_);
+  if (generation_ != nullptr) generation_->Abort();
+  generation_.reset();
+}
+
+void Trainer::Loop() {
+  while (true) {
+    const StepHeader header = NextHeader();
+    if (header.generation > generation_->number()) {
+      Switch(static_cast<int>(header.generation));
+      if (!generation_->member()) return;
+      continue;
+    }
+    if (header.stop != 0) return Finish();
+    Step();
+    if (step_ == job_.total_steps()) return Finish();
+  }
+}
+
+StepHeader Trainer::NextHeader() {
+  if (abort_requested_) throw TransportError("aborted");  // a lone worker has no group to learn it from
+  if (generation_->lead()) {
+    StepHeader header{.step = step_,
+                      .term = generation_->plan().term(),
+                      .generation = generation_->number(),
+                      .boundary = BoundaryAt(log_, step_)};
+    orders_.PutInto(&header);
+    pipeline_->IssueHeader(header);
+    if (header.generation > generation_->number()) {
+      WorkerMessage message;
+      message.mutable_switch_scheduled()->set_generation(static_cast<int>(header.generation));
+      message.mutable_switch_scheduled()->set_step(step_);
+      say_(std::move(message));
+    }
+  }
+  const StepHeader header = pipeline_->AwaitHeader();
+  Expect(header.step == step_, "header of step " + std::to_string(header.step) + " before step " +
+                                   std::to_string(step_));
+  Expect(header.boundary == BoundaryAt(log_, step_),
+         "frozen boundary differs between stages at step " + std::to_string(step_));
+  if (header.new_boundary > 0) {
+    v1alpha1::FreezeLogEntry entry;
+    entry.set_chosen_at(static_cast<int>(header.chosen_at));
+    entry.set_frozen_at(static_cast<int>(header.frozen_at));
+    entry.set_boundary(static_cast<int>(header.new_boundary));
+    log_.push_back(entry);
+    if (generation_->lead()) {
+      WorkerMessage message;
+      *message.mutable_freeze_scheduled()->mutable_entry() = entry;
+      say_(std::move(message));
+    }
+  }
+  return header;
+}
+
+// The switch to generation g+1 before step S, the same on every worker of both generations:
+// 1. every step up to S-1 is done and every message of g was taken: nothing of g is in flight;
+// 2. the active layers that change hands go peer to peer (the frozen ones went ahead, in the preparation);
+// 3. a barrier over all: from here on every layer of S is where g+1 wants it, and also still where g had it;
+// 4. g's groups are closed and training goes on in g+1, or ends here.
+void Trainer::Switch(int number) {
+  const auto preparation = take_preparation_(number);
+  Expect(preparation != nullptr && preparation->ready(),
+         "switch to generation " + std::to_string(number) + ", which is not prepared");
+  const auto next = preparation->TakeGeneration();
+  auto fetched = std::move(preparation->fetched());
+  const auto moves = preparation->Moves(*next, false);
+  const int rank = next->RankOf(worker_);
+  std::map<int, LayerState> leaving;
+  for (const auto& move : moves) {
+    if (move.from == rank) leaving[move.layer] = held_.Copy(move.layer, step_);
+  }
+  int64_t bytes = 0;
+  fetched.merge(MoveLayers(next->transfer(), moves, leaving, &bytes));
+  next->transfer().Barrier();
+  auto layers = Assemble(*preparation, *next, step_, std::move(fetched));
+
+  WorkerMessage message;
+  auto& switched = *message.mutable_switched();
+  switched.set_generation(number);
+  switched.set_step(step_);
+  switched.set_stall_seconds(SecondsSince(step_end_));
+  switched.set_bytes_received(bytes + preparation->bytes_fetched());
+  switched.set_bytes_received_early(preparation->bytes_fetched());
+  Enter(next, std::move(layers), step_);
+  say_(std::move(message));
+}
+
+void Trainer::Step() {
+  const StepOutcome outcome = pipeline_->Train(step_, log_);
+  const int boundary = BoundaryAt(log_, step_);
+  ++step_;
+  held_.Advance(step_, boundary);
+  reporter_.OnStep(*generation_, *stage_, step_, outcome, SecondsSince(step_end_));
+  step_end_ = std::chrono::steady_clock::now();
+  if (!settled_) {
+    settled_ = true;
+    WorkerMessage message;
+    message.mutable_settled()->set_generation(generation_->number());
+    message.mutable_settled()->set_step(step_ - 1);
+    say_(std::move(message));
+  }
+  if (step_ % job_.sampler().steps_per_epoch() == 0) {
+    const auto evaluation = pipeline_->Evaluate();
+    reporter_.OnEvaluation(*generation_, step_, evaluation, SecondsSince(step_end_));
+    step_end_ = std::chrono::steady_clock::now();
+  }
+  const int interval = job_.spec().checkpoint().interval_steps();
+  if (interval > 0 && step_ % interval == 0) Checkpoint();
+}
+
+void Trainer::Checkpoint() {
+  written_ = step_;
+  if (generation_->position().replica != 0) return;
+  WorkerMessage message;
+  auto& report = *message.mutable_checkpoint_written();
+  report.set_step(step_);
+  *report.mutable_freeze_log() = {log_.begin(), log_.end()};
+  std::vector<CheckpointWriter::Item> items;
+  for (const auto& layer : stage_->layers()) {
+    report.add_layers(layer->index());
+    items.push_back({.layer = layer->index(), .state = layer->Save(step_)});
+  }
+  writer_.Write(step_, std::move(items),
+                [say = say_, message](int64_t bytes, const std::string& error) mutable {
+                  if (error.empty()) {
+                    message.mutable_checkpoint_written()->set_bytes(bytes);
+                  } else {
+                    message.Clear();
+                    message.mutable_failure()->set_reason("CheckpointError");
+                    message.mutable_failure()->set_message(error);
+                  }
+                  say(std::move(message));
+                });
+}
+
+void Trainer::Finish() {
+  if (written_ != step_) Checkpoint();
+  writer_.Wait();
+  WorkerMessage message;
+  message.mutable_finished()->set_step(step_);
+  say_(std::move(message));
+}
+
+}  // namespace freezepipe::worker

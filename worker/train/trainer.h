@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "freezepipe/v1alpha1/coordinator.pb.h"
+#include "worker/checkpoint/checkpoint_files.h"
+#include "worker/pipeline/pipeline.h"
+#include "worker/train/held_layers.h"
+#include "worker/train/lead_orders.h"
+#include "worker/train/preparation.h"
+#include "worker/train/reporter.h"
+
+namespace freezepipe::worker {
+
+/// Trains from step to step, from one generation to the next, until the run ends, a stop is ordered, this worker
+/// is left without a stage, or a step fails.
+class Trainer {
+ public:
+  /// Gives the preparation of a generation that a header switches to.
+  using TakePreparation = std::function<std::shared_ptr<Preparation>(int generation)>;
+
+  Trainer(const JobContext& job, int worker, const std::string& checkpoints, HeldLayers& held,
+          LeadOrders& orders, TakePreparation take_preparation, Reporter::Say say);
+
+  /// Returns when there is nothing left to do here. Throws TransportError when a step can't be finished: the
+  /// layers held are then as before that step.
+  void Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Start& start);
+
+  /// Makes the Run under way, or the next one if `Arm` isn't called before, throw TransportError. From any thread.
+  void Abort();
+  void Arm() { abort_requested_ = false; }
+
+  /// The highest entered so far, 0 for none. From any thread.
+  int generation() const { return highest_generation_; }
+
+ private:
+  /// Layers for the stage in the new generation: those held, those fetched, fresh ones.
+  HeldLayers::Layers Assemble(Preparation& preparation, const Generation& generation, int step,
+                              std::map<int, LayerState> fetched) const;
+  void Enter(std::shared_ptr<Generation> generation, HeldLayers::Layers layers, int step);
+  void Leave();
+  void Loop();
+  StepHeader NextHeader();
+  void Switch(int generation);
+  void Step();
+  void Checkpoint();
+  void Finish();
+
+  const JobContext& job_;
+  const int worker_;
+  HeldLayers& held_;
+  LeadOrders& orders_;
+  const TakePreparation take_preparation_;
+  const Reporter::Say say_;
+  Reporter reporter_;
+  CheckpointWriter writer_;
+
+  std::atomic<bool> abort_requested_ = false;
+  std::atomic<int> highest_generation_ = 0;
+  std::mutex mutex_;  // guards generation_ against Abort
+  std::shared_ptr<Generation> generation_;
+  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Pipeline> pipeline_;
+  FreezeLog log_;
+  int step_ = 0;  // steps done
+  int written_ = -1;
+  bool settled_ = false;
+  std::chrono::steady_clock::time_point step_end_;
+};
+
+}  // namespace freezepipe::worker

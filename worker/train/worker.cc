@@ -1,0 +1,266 @@
+#include "worker/train/worker.h"
+
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <random>
+#include <stdexcept>
+
+#include "worker/model/spec_error.h"
+#include "worker/train/profile.h"
+
+namespace freezepipe::worker {
+namespace {
+
+using v1alpha1::Order;
+using v1alpha1::WorkerMessage;
+
+std::string MakeIncarnation() {
+  std::random_device random;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%08x%08x", random(), random());
+  return text;
+}
+
+int64_t PhysicalMemory() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+/// LibTorch's errors carry a C++ stack behind the first line.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Worker::Worker(WorkerOptions options, std::unique_ptr<BackendFactory> device_backend)
+    : options_(std::move(options)),
+      incarnation_(MakeIncarnation()),
+      store_(options_.host),
+      control_backend_(MakeGlooFactory(options_.host)),
+      device_backend_(std::move(device_backend)) {
+  client_ = std::make_unique<CoordinatorClient>(
+      options_.coordinator, [this] { return MakeHello(); },
+      [this](const Order& order) { OnOrder(order); });
+  client_->Start();
+}
+
+Worker::~Worker() { client_.reset(); }
+
+v1alpha1::Hello Worker::MakeHello() {
+  const std::lock_guard lock(mutex_);
+  v1alpha1::Hello hello;
+  hello.set_worker(options_.worker);
+  hello.set_incarnation(incarnation_);
+  hello.set_host(options_.host);
+  hello.set_store_port(store_.port());
+  hello.set_device(options_.device.str());
+  hello.set_memory_bytes(PhysicalMemory());
+  hello.set_term(term_);
+  hello.set_generation(trainer_ != nullptr ? trainer_->generation() : 0);
+  hello.set_node(HostName());
+  for (auto& copy : held_.Holdings()) *hello.add_holdings() = std::move(copy);
+  return hello;
+}
+
+void Worker::Say(WorkerMessage message) { client_->Send(std::move(message)); }
+
+void Worker::OnOrder(const Order& order) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (order.term() < term_) return;  // of a deposed coordinator
+    term_ = order.term();
+  }
+  switch (order.kind_case()) {
+    case Order::kPrepare:
+      return Prepare(order.prepare());
+    case Order::kDrop:
+      return AbandonPreparation(order.drop().generation());
+    case Order::kScheduleFreeze:
+      return lead_orders_.ScheduleFreeze(order.schedule_freeze().entry());
+    case Order::kSwitch:
+      return lead_orders_.Switch(order.switch_().generation());
+    case Order::kStop:
+      return lead_orders_.Stop();
+    case Order::kRetire:
+      return held_.DropRetained();
+    default:
+      break;
+  }
+  const std::lock_guard lock(mutex_);
+  if (order.has_abort() || order.has_exit() || order.has_release()) {
+    leaving_ = leaving_ || !order.has_abort();
+    if (preparation_ != nullptr) preparation_->Abandon();
+    preparation_.reset();
+    held_.Leave();
+    if (trainer_ != nullptr) trainer_->Abort();
+  }
+  orders_.push_back(order);
+  changed_.notify_all();
+}
+
+Order Worker::NextOrder() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !orders_.empty(); });
+  Order order = std::move(orders_.front());
+  orders_.pop_front();
+  return order;
+}
+
+void Worker::Run() {
+  while (Carry(NextOrder())) {
+  }
+  constexpr std::chrono::seconds kFarewell{5};
+  client_->Flush(kFarewell);
+}
+
+bool Worker::Carry(const Order& order) {
+  switch (order.kind_case()) {
+    case Order::kWelcome:
+      Welcome(order.welcome());
+      return true;
+    case Order::kProfile:
+      Profile();
+      return true;
+    case Order::kStart:
+      Train(order.start());
+      return true;
+    case Order::kAbort:
+      SayAborted(order.abort().generation(), "ordered");
+      return true;
+    case Order::kRelease: {
+      WorkerMessage message;
+      message.mutable_released();
+      Say(std::move(message));
+      return false;
+    }
+    case Order::kExit:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void Worker::Welcome(const v1alpha1::Welcome& welcome) {
+  if (job_ != nullptr || !welcome.has_spec()) return;
+  try {
+    at::set_num_threads(welcome.spec().worker().threads());
+    auto job = std::make_unique<JobContext>(welcome.spec(), options_.device);
+    checkpoints_ = welcome.checkpoint_directory();
+    auto trainer = std::make_unique<Trainer>(
+        *job, options_.worker, checkpoints_, held_, lead_orders_,
+        [this](int generation) { return TakePreparation(generation); },
+        [this](WorkerMessage message) { Say(std::move(message)); });
+    const std::lock_guard lock(mutex_);
+    job_ = std::move(job);
+    trainer_ = std::move(trainer);
+  } catch (const SpecError& error) {
+    Fail("InvalidSpec", error.what());
+  } catch (const std::exception& error) {
+    Fail("DataError", FirstLine(error.what()));
+  }
+}
+
+void Worker::Profile() {
+  if (job_ == nullptr) return;  // Welcome failed, and said so
+  try {
+    WorkerMessage message;
+    *message.mutable_profile()->mutable_profile() = ProfileModel(*job_);
+    Say(std::move(message));
+  } catch (const NotFiniteError& error) {
+    Fail("NotFinite", error.what());
+  } catch (const std::exception& error) {
+    Fail("Internal", FirstLine(error.what()));
+  }
+}
+
+void Worker::Prepare(const v1alpha1::Prepare& order) {
+  const int number = order.plan().generation();
+  const auto say_prepared = [this, number](const std::string& error) {
+    WorkerMessage message;
+    if (error.empty()) {
+      message.mutable_prepared()->set_generation(number);
+    } else {
+      message.mutable_prepare_failed()->set_generation(number);
+      message.mutable_prepare_failed()->set_reason(FirstLine(error));
+    }
+    Say(std::move(message));
+  };
+  const std::lock_guard lock(mutex_);
+  if (preparation_ != nullptr && preparation_->number() == number) {  // said again
+    if (preparation_->ready()) say_prepared("");
+    return;
+  }
+  if (trainer_ != nullptr && trainer_->generation() >= number) return;
+  if (preparation_ != nullptr) preparation_->Abandon();
+  Preparation::Means means{.worker = options_.worker,
+                           .control = control_backend_.get(),
+                           .device = device_backend_.get(),
+                           .checkpoints = checkpoints_,
+                           .held = {},
+                           .done = say_prepared};
+  if (order.live()) {
+    means.held = [this](int layer) { return held_.FrozenCopy(layer); };
+  } else {
+    means.held = [this, step = order.step()](int layer) { return held_.Copy(layer, step); };
+  }
+  preparation_ = Preparation::Begin(order, std::move(means));
+}
+
+std::shared_ptr<Preparation> Worker::TakePreparation(int generation) {
+  const std::lock_guard lock(mutex_);
+  if (preparation_ == nullptr || preparation_->number() != generation) return nullptr;
+  return std::exchange(preparation_, nullptr);
+}
+
+void Worker::AbandonPreparation(int generation) {
+  const auto preparation = TakePreparation(generation);
+  if (preparation != nullptr) preparation->Abandon();
+}
+
+void Worker::Train(const v1alpha1::Start& start) {
+  std::shared_ptr<Preparation> preparation;
+  {
+    const std::lock_guard lock(mutex_);  // an Abort comes before, and takes the preparation, or is seen by Run
+    if (preparation_ == nullptr || preparation_->number() != start.generation()) return;
+    if (!preparation_->ready()) return;
+    preparation = std::exchange(preparation_, nullptr);
+    trainer_->Arm();
+  }
+  try {
+    trainer_->Run(preparation, start);
+  } catch (const TransportError& error) {
+    SayAborted(start.generation(), error.what());
+  } catch (const NotFiniteError& error) {
+    Fail("NotFinite", error.what());
+  } catch (const std::exception& error) {
+    Fail("Internal", FirstLine(error.what()));
+  }
+}
+
+void Worker::SayAborted(int generation, const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (leaving_) return;
+  }
+  WorkerMessage message;
+  auto& aborted = *message.mutable_aborted();
+  aborted.set_generation(generation);
+  aborted.set_reason(FirstLine(reason));
+  for (auto& copy : held_.Holdings()) *aborted.add_holdings() = std::move(copy);
+  Say(std::move(message));
+}
+
+void Worker::Fail(const std::string& reason, const std::string& message) {
+  WorkerMessage failure;
+  failure.mutable_failure()->set_reason(reason);
+  failure.mutable_failure()->set_message(message);
+  Say(std::move(failure));
+}
+
+}  // namespace freezepipe::worker

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "freezepipe/v1alpha1/coordinator.pb.h"
+#include "worker/train/coordinator_client.h"
+#include "worker/train/trainer.h"
+
+namespace freezepipe::worker {
+
+struct WorkerOptions {
+  std::string coordinator;
+  int worker = 0;
+  /// Host or IP that other workers reach this one by.
+  std::string host;
+  at::Device device = at::kCPU;
+};
+
+/// One device's process: carries out the coordinator's orders until it is released or the job is over. Orders
+/// arrive on the client's thread; what trains or blocks is done by the thread in Run.
+class Worker {
+ public:
+  /// `device_backend`: null on the CPU.
+  Worker(WorkerOptions options, std::unique_ptr<BackendFactory> device_backend);
+  ~Worker();
+
+  /// Returns when ordered to leave.
+  void Run();
+
+ private:
+  v1alpha1::Hello MakeHello();
+  void OnOrder(const v1alpha1::Order& order);
+  v1alpha1::Order NextOrder();
+  /// False when the worker is to leave.
+  bool Carry(const v1alpha1::Order& order);
+
+  void Welcome(const v1alpha1::Welcome& welcome);
+  void Profile();
+  void Prepare(const v1alpha1::Prepare& order);
+  void Train(const v1alpha1::Start& start);
+  void SayAborted(int generation, const std::string& reason);
+  void Fail(const std::string& reason, const std::string& message);
+  std::shared_ptr<Preparation> TakePreparation(int generation);
+  void AbandonPreparation(int generation);
+  void Say(v1alpha1::WorkerMessage message);
+
+  const WorkerOptions options_;
+  const std::string incarnation_;
+  StoreServer store_;
+  const std::unique_ptr<BackendFactory> control_backend_, device_backend_;
+  HeldLayers held_;
+  LeadOrders lead_orders_;
+  std::string checkpoints_;
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::deque<v1alpha1::Order> orders_;
+  int term_ = 0;
+  bool leaving_ = false;
+  std::shared_ptr<Preparation> preparation_;
+  std::unique_ptr<JobContext> job_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<CoordinatorClient> client_;
+};
+
+}  // namespace freezepipe::worker
