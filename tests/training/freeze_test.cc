@@ -1,0 +1,137 @@
+// Freezing is numerics, repartitioning is placement: weights follow from manifest, seed and freeze log alone.
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include "tests/training/job_run.h"
+#include "tests/training/plain_loop.h"
+#include "worker/checkpoint/layer_state.h"
+#include "worker/data/test_files.h"
+
+namespace freezepipe::training {
+namespace {
+
+namespace fs = std::filesystem;
+using v1alpha1::FreezeLogEntry;
+using v1alpha1::FreezePolicy;
+
+FreezeLogEntry Entry(int chosen_at, int frozen_at, int boundary) {
+  FreezeLogEntry entry;
+  entry.set_chosen_at(chosen_at);
+  entry.set_frozen_at(frozen_at);
+  entry.set_boundary(boundary);
+  return entry;
+}
+
+class Freeze : public testing::Test {
+ protected:
+  // 20 steps an epoch, 240 in all: time enough for repartitions to happen on the way.
+  Freeze() : spec_(SmallJob(folder_.path() / "data", 355)) {
+    spec_.mutable_training()->set_epochs(12);
+    spec_.mutable_model()->mutable_zoo()->set_width_multiplier(0.125);
+    spec_.mutable_worker()->set_count(3);
+    spec_.mutable_release()->set_time_share(0);  // every device that the old speed doesn't need
+  }
+
+  void SetManual(const std::vector<FreezeLogEntry>& log) {
+    spec_.mutable_freeze()->set_policy(FreezePolicy::Manual);
+    *spec_.mutable_freeze()->mutable_manual() = {log.begin(), log.end()};
+  }
+
+  /// Parameters and buffers of a layer in a checkpoint of the run in folder "run".
+  Weights Saved(int step, int layer) const {
+    char name[64];
+    std::snprintf(name, sizeof(name), "step-%08d/layer-%04d.safetensors", step, layer);
+    Weights weights;
+    for (auto& [tensor_name, tensor] :
+         worker::ReadLayerState(folder_.path() / "run" / "output" / "checkpoints" / name).tensors) {
+      if (tensor_name.find('/') == std::string::npos) weights[tensor_name] = tensor;
+    }
+    return weights;
+  }
+
+  worker::TestFolder folder_;
+  v1alpha1::FreezePipeJobSpec spec_;
+};
+
+TEST_F(Freeze, ARunThatFreezesRepartitionsAndReleasesEqualsThePlainLoop) {
+  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3), Entry(60, 75, 6)};
+  SetManual(log);
+  for (const auto optimizer : {v1alpha1::Optimizer::SGD, v1alpha1::Optimizer::AdamW}) {
+    SCOPED_TRACE(v1alpha1::Optimizer::Type_Name(optimizer));
+    auto& settings = *spec_.mutable_training()->mutable_optimizer();
+    settings.set_type(optimizer);
+    settings.set_learning_rate(optimizer == v1alpha1::Optimizer::SGD ? 0.02 : 0.002);
+    const auto run = RunJob(folder_.path() / v1alpha1::Optimizer::Type_Name(optimizer), spec_);
+    ASSERT_EQ(run.exit_code, 0) << run.output;
+    EXPECT_GE(run.summary.repartitions_size(), 1) << run.output;
+    EXPECT_GE(run.summary.releases_size(), 1) << run.output;
+    EXPECT_EQ(run.summary.restarts(), 0);
+    ASSERT_EQ(run.summary.freeze_log_size(), 2);
+    EXPECT_LT(run.summary.device_seconds(), run.summary.device_seconds_without_release());
+    const auto plain = TrainPlainly(spec_, log);
+    EXPECT_EQ(run.losses, plain.losses);
+    ExpectSameWeights(run.weights, plain.weights);
+  }
+}
+
+TEST_F(Freeze, AFrozenLayerStaysBitIdenticalAndTheFirstActiveOneLearnsOn) {
+  constexpr int kFrozenAt = 40, kBoundary = 4;
+  SetManual({Entry(20, kFrozenAt, kBoundary)});
+  spec_.mutable_checkpoint()->set_interval_steps(kFrozenAt);
+  spec_.mutable_checkpoint()->set_keep(100);
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  for (int step = 2 * kFrozenAt; step <= 240; step += kFrozenAt) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    for (int layer = 0; layer < kBoundary; ++layer) {
+      ExpectSameWeights(Saved(step, layer), Saved(kFrozenAt, layer));
+    }
+    const auto before = Saved(step - kFrozenAt, kBoundary), after = Saved(step, kBoundary);
+    for (const auto& [name, tensor] : after) {
+      EXPECT_FALSE(at::equal(tensor, before.at(name))) << name << " of the first active layer";
+    }
+  }
+}
+
+TEST_F(Freeze, ClippingAndBothSchedulesGoOnWithAStageThatHasNothingToTrain) {
+  // One worker a layer or nearly: the first stages are frozen whole until the repartition, and join the norm.
+  spec_.mutable_worker()->set_count(4);
+  spec_.mutable_training()->set_clip_grad_norm(0.5);
+  spec_.mutable_release()->set_objective(v1alpha1::ReleaseObjective::Time);
+  SetManual({Entry(5, 8, 7)});
+  std::map<int, double> losses;
+  for (const auto schedule :
+       {v1alpha1::PipelineSchedule::GPipe, v1alpha1::PipelineSchedule::OneForwardOneBackward}) {
+    spec_.mutable_pipeline()->set_schedule(schedule);
+    const auto run =
+        RunJob(folder_.path() / v1alpha1::PipelineSchedule::Type_Name(schedule), spec_);
+    ASSERT_EQ(run.exit_code, 0) << run.output;
+    if (losses.empty()) losses = run.losses;
+    EXPECT_EQ(run.losses, losses);
+  }
+  ASSERT_EQ(losses.size(), 240u);
+}
+
+TEST_F(Freeze, WhatThePolicyFroze_ReplayedAsManual_GivesTheSameWeights) {
+  spec_.mutable_freeze()->set_policy(FreezePolicy::GradientChange);
+  spec_.mutable_freeze()->set_preset(v1alpha1::FreezePreset::Eager);
+  spec_.mutable_freeze()->mutable_gradient_change()->set_threshold(0.9);
+  spec_.mutable_freeze()->set_windows_per_epoch(4);
+  const auto run = RunJob(folder_.path() / "policy", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  ASSERT_GE(run.summary.freeze_log_size(), 2) << run.output;
+  for (const auto& entry : run.summary.freeze_log()) {
+    EXPECT_FALSE(entry.why().empty());
+    EXPECT_EQ(entry.frozen_at() - entry.chosen_at(), 16);  // coolDown 0.0667 of 240 steps
+    EXPECT_LE(entry.boundary(), 7);                        // of 9 layers
+  }
+
+  SetManual({run.summary.freeze_log().begin(), run.summary.freeze_log().end()});
+  spec_.mutable_worker()->set_count(2);
+  const auto replay = RunJob(folder_.path() / "replay", spec_);
+  ASSERT_EQ(replay.exit_code, 0) << replay.output;
+  ExpectSameWeights(replay.weights, run.weights);
+}
+
+}  // namespace
+}  // namespace freezepipe::training

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "freezepipe/v1alpha1/job.pb.h"
+#include "tests/training/job_run.h"
+
+namespace freezepipe::training {
+
+struct PlainResult {
+  std::map<int, double> losses;  // by steps done
+  Weights weights;
+};
+
+/// The same job as a plain LibTorch loop in this process: the whole network, one optimizer with a parameter group
+/// a layer, gradients accumulated over the micro-batches, and the layers of the freeze log taken out when their
+/// time comes. What every pipeline must equal bit for bit.
+PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
+                         const std::vector<v1alpha1::FreezeLogEntry>& log = {});
+
+}  // namespace freezepipe::training

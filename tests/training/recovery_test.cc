@@ -1,0 +1,151 @@
+// Killing any process at any moment loses at most the steps since the last copy, and never the job.
+#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "tests/training/job_run.h"
+#include "tests/training/plain_loop.h"
+#include "worker/data/test_files.h"
+
+namespace freezepipe::training {
+namespace {
+
+using v1alpha1::FreezeLogEntry;
+using v1alpha1::FreezePolicy;
+using v1alpha1::JobEvent;
+using v1alpha1::JobState;
+
+class Recovery : public testing::Test {
+ protected:
+  Recovery() : spec_(SmallJob(folder_.path() / "data", 355)) {
+    spec_.mutable_training()->set_epochs(12);  // 240 steps
+    spec_.mutable_model()->mutable_zoo()->set_width_multiplier(0.125);
+    spec_.mutable_worker()->set_count(3);
+    spec_.mutable_checkpoint()->set_interval_steps(10);
+    spec_.mutable_release()->set_time_share(0);
+    FreezeLogEntry entry;
+    entry.set_chosen_at(50);
+    entry.set_frozen_at(60);
+    entry.set_boundary(4);
+    log_ = {entry};
+    spec_.mutable_freeze()->set_policy(FreezePolicy::Manual);
+    *spec_.mutable_freeze()->add_manual() = entry;
+  }
+
+  void ExpectLikeUndisturbed(const RunResult& run) {
+    ASSERT_EQ(run.exit_code, 0) << run.output;
+    const auto plain = TrainPlainly(spec_, log_);
+    EXPECT_EQ(run.losses, plain.losses);
+    ExpectSameWeights(run.weights, plain.weights);
+  }
+
+  void KillWorkerOnce(const std::function<bool(const JobEvent&)>& when, int worker) {
+    JobRun job(folder_.path() / "run", spec_);
+    job.Await(when);
+    const pid_t pid = job.WorkerPid(worker);
+    ASSERT_GT(pid, 0);
+    kill(pid, SIGKILL);
+    const auto run = job.Finish();
+    ExpectLikeUndisturbed(run);
+    EXPECT_GE(run.summary.restarts(), 1) << run.output;
+  }
+
+  worker::TestFolder folder_;
+  v1alpha1::FreezePipeJobSpec spec_;
+  std::vector<FreezeLogEntry> log_;
+};
+
+TEST_F(Recovery, AWorkerKilledWhileTrainingIsReplacedAndTrainingGoesOnFromTheCheckpoint) {
+  KillWorkerOnce(
+      [](const JobEvent& event) {
+        return event.has_checkpoint_done() && event.checkpoint_done().step() >= 20;
+      },
+      1);
+}
+
+TEST_F(Recovery, AWorkerKilledBeforeTheFirstCheckpoint) {
+  spec_.mutable_checkpoint()->set_interval_steps(0);
+  KillWorkerOnce([](const JobEvent& event) { return event.has_window_done(); }, 0);
+}
+
+TEST_F(Recovery, AWorkerKilledInARepartition) {
+  KillWorkerOnce(
+      [](const JobEvent& event) {
+        return event.has_state_changed() &&
+               event.state_changed().state() == JobState::Repartitioning;
+      },
+      2);
+}
+
+TEST_F(Recovery, AReplicaLostIsRestoredFromItsPeersMemory) {
+  spec_.mutable_checkpoint()->set_interval_steps(0);
+  spec_.mutable_freeze()->set_policy(FreezePolicy::None);
+  spec_.mutable_freeze()->clear_manual();
+  spec_.mutable_worker()->set_count(2);
+  spec_.mutable_pipeline()->set_replicas(2);
+  const auto undisturbed = RunJob(folder_.path() / "undisturbed", spec_);
+  ASSERT_EQ(undisturbed.exit_code, 0) << undisturbed.output;
+
+  JobRun job(folder_.path() / "run", spec_);
+  job.Await([](const JobEvent& event) { return event.has_window_done() && event.step() >= 10; });
+  const pid_t pid = job.WorkerPid(0);
+  ASSERT_GT(pid, 0);
+  kill(pid, SIGKILL);
+  const auto run = job.Finish();
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  ExpectSameWeights(run.weights, undisturbed.weights);
+  bool from_peer = false;
+  for (const auto& event : run.events) {
+    if (!event.has_restored()) continue;
+    from_peer = event.restored().source() == "PeerMemory";
+    EXPECT_LE(event.restored().steps_lost(), 1);
+  }
+  EXPECT_TRUE(from_peer) << run.output;
+}
+
+TEST_F(Recovery, StoppedByCtrlCAndResumedWithAnotherNumberOfStages) {
+  {
+    JobRun job(folder_.path() / "run", spec_);
+    job.Await([](const JobEvent& event) { return event.has_window_done() && event.step() >= 15; });
+    job.Signal(SIGINT);
+    const auto stopped = job.Finish();
+    EXPECT_EQ(stopped.exit_code, 130) << stopped.output;
+    EXPECT_EQ(stopped.summary.state(), JobState::Stopped);
+    EXPECT_LT(stopped.summary.steps(), 240);
+  }
+  const auto run = RunJob(folder_.path() / "run", spec_, {"--resume", "--workers", "2"});
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const auto plain = TrainPlainly(spec_, log_);
+  ExpectSameWeights(run.weights, plain.weights);
+}
+
+TEST_F(Recovery, NoWorkerOutlivesItsCoordinator) {
+  JobRun job(folder_.path() / "run", spec_);
+  job.Await([](const JobEvent& event) { return event.has_window_done(); });
+  std::vector<pid_t> workers;
+  for (int i = 0; i < 3; ++i) workers.push_back(job.WorkerPid(i));
+  job.Signal(SIGKILL);
+  job.Finish();
+  for (const pid_t pid : workers) {
+    ASSERT_GT(pid, 0);
+    // Reparented: gone once init has reaped it, dead as soon as its executable link is.
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (std::filesystem::exists("/proc/" + std::to_string(pid) + "/exe") &&
+           std::chrono::steady_clock::now() < limit) {
+    }
+    std::error_code error;
+    EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(pid) + "/exe", error));
+  }
+}
+
+TEST_F(Recovery, ALossThatIsNotFiniteStopsTheJobAndNamesStepAndLayer) {
+  spec_.mutable_training()->mutable_optimizer()->set_learning_rate(1e30);
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.summary.state(), JobState::Failed);
+  EXPECT_THAT(run.summary.message(), testing::HasSubstr("NotFinite"));
+  EXPECT_THAT(run.summary.message(), testing::ContainsRegex("layer .* is not finite at step [0-9]+"));
+}
+
+}  // namespace
+}  // namespace freezepipe::training
