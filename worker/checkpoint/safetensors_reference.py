@@ -1,6 +1,7 @@
 """Checks FreezePipe's safetensors files against the reference reader and writer.
 
-read FILE: every tensor of FILE must be arange(n) of its own type and shape; metadata is {"format": "pt"}.
+read FILE: every tensor of FILE must be arange(n) of its own type and shape, and its metadata
+{"format": "pt"}.
 write FILE: writes such tensors.
 """
 import sys

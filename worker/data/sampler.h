@@ -6,7 +6,7 @@
 namespace freezepipe::worker {
 
 /// Which samples each step uses: a permutation by (seed, epoch), every sample exactly once an epoch, the last
-/// batch of an epoch short. A function of its arguments alone.
+/// batch of an epoch short. A function of its arguments alone. Keeps one epoch's order: not for several threads.
 class Sampler {
  public:
   Sampler(int64_t samples, int batch_size, uint64_t seed);

@@ -16,8 +16,8 @@ class BatchNorm : public torch::nn::Module {
 
   /// Moments of this step's micro-batches so far, in the order of their forward passes; cleared.
   std::vector<BatchMoments> TakeMoments();
-  /// Moves the running statistics by the moments of all micro-batches, in global order: combined mean, unbiased
-  /// combined variance (Chan et al.'s parallel formula, in double).
+  /// Moves the running statistics by the moments of all micro-batches, in global order: mean and
+  /// unbiased variance of all their values together, in double.
   void Commit(const std::vector<BatchMoments>& moments);
   int64_t channels() const;
 
