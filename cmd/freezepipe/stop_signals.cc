@@ -11,7 +11,13 @@ namespace freezepipe::cli {
 
 StopSignals::StopSignals() : end_fd_(eventfd(0, EFD_CLOEXEC)) {
   sigemptyset(&handled_);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) sigaddset(&handled_, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {
+    // nohup, or a shell's "&", may have asked for a signal to be ignored; a blocked one would be
+    // heard all the same.
+    struct sigaction action;
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) sigaddset(&handled_, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &handled_, &mask_before_);
   signal_fd_ = signalfd(-1, &handled_, SFD_CLOEXEC);
 }

@@ -8,7 +8,8 @@
 namespace freezepipe::cli {
 
 /// Turns signals into calls on a thread of its own. From construction on they are blocked in this
-/// thread and in those it starts, so make one before any thread.
+/// thread and in those it starts, so make one before any thread. Signals that this process ignores
+/// stay ignored.
 class StopSignals {
  public:
   StopSignals();

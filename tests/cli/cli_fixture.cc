@@ -1,6 +1,7 @@
 #include "tests/cli/cli_fixture.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -83,8 +84,19 @@ pid_t CliTest::Start(const std::vector<std::string>& arguments) {
   const int create = O_WRONLY | O_CREAT | O_TRUNC;
   posix_spawn_file_actions_addopen(&actions, 1, (root_ + "/out").c_str(), create, 0644);
   posix_spawn_file_actions_addopen(&actions, 2, (root_ + "/err").c_str(), create, 0644);
+
+  // Whoever runs the tests in the background may have these ignored.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+
   pid_t pid = -1;
-  EXPECT_EQ(posix_spawn(&pid, pointers[0], &actions, nullptr, pointers.data(), environment), 0);
+  EXPECT_EQ(posix_spawn(&pid, pointers[0], &actions, &attributes, pointers.data(), environment), 0);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return pid;
 }
