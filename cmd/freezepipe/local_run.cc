@@ -206,6 +206,7 @@ int LocalRun::Conclude(const v1alpha1::FreezePipeJobStatus& status, double secon
     PrintError(written);
     code = kJobFailed;
   }
+  view_.Close();
   for (const StyledLine& line : DescribeSummary(summary, LayerNames(plan_), output_->path())) {
     view_.Say(line);
   }
