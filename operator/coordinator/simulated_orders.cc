@@ -64,7 +64,11 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
       });
     }
   } else if (order.has_switch_()) {
-    process.switch_to = order.switch_().generation();
+    // Repeated after a reattachment; it may have switched, or stand still already.
+    const int generation = order.switch_().generation();
+    if (process.running && process.running->generation() < generation) {
+      process.switch_to = generation;
+    }
   } else if (order.has_schedule_freeze()) {
     const auto& entry = order.schedule_freeze().entry();
     const bool known = std::any_of(process.log.begin(), process.log.end(), [&](const auto& logged) {

@@ -1,0 +1,153 @@
+// The gRPC adapter with real clients over loopback.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "freezepipe/v1alpha1/coordinator.grpc.pb.h"
+#include "operator/coordinator/session_runner.h"
+#include "operator/coordinator/test_collaborators.h"
+#include "operator/coordinator/worker_stream.h"
+
+namespace freezepipe::coordinator {
+namespace {
+
+/// One stream of a worker.
+class Client {
+ public:
+  Client(int port, int worker, const std::string& incarnation)
+      : stub_(v1alpha1::Coordinator::NewStub(grpc::CreateChannel(
+            "127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()))) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    stream_ = stub_->Attach(&context_);
+    v1alpha1::WorkerMessage message;
+    message.mutable_hello()->set_worker(worker);
+    message.mutable_hello()->set_incarnation(incarnation);
+    stream_->Write(message);
+  }
+
+  bool Read(v1alpha1::Order* order) { return stream_->Read(order); }
+  bool Write(const v1alpha1::WorkerMessage& message) { return stream_->Write(message); }
+  void Break() { context_.TryCancel(); }
+  grpc::Status Finish() {
+    stream_->WritesDone();
+    v1alpha1::Order ignored;
+    while (stream_->Read(&ignored)) {
+    }
+    return stream_->Finish();
+  }
+
+ private:
+  std::unique_ptr<v1alpha1::Coordinator::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1alpha1::WorkerMessage, v1alpha1::Order>> stream_;
+};
+
+class CoordinatorServerTest : public testing::Test {
+ protected:
+  CoordinatorServerTest()
+      : server_(MakeCoordinatorServer({.listen_address = "127.0.0.1:0"}, TwoWorkerSetup("unused"),
+                                      &collaborators_, &collaborators_)) {
+    server_->SetCluster(&collaborators_);
+    server_->session().Start();
+    collaborators_.WaitForLaunches(2);
+  }
+
+  void WaitForWorker(int worker) {
+    collaborators_.WaitForEvent([worker](const auto& event) {
+      return event.has_worker_started() && event.worker_started().worker() == worker;
+    });
+  }
+
+  TestCollaborators collaborators_;
+  std::unique_ptr<CoordinatorServer> server_;
+};
+
+TEST_F(CoordinatorServerTest, RunsAJobToItsEnd) {
+  const auto work = [this](int worker) {
+    Client client(server_->port(), worker, "first");
+    v1alpha1::Order order;
+    while (client.Read(&order)) {
+      for (const auto& answer : Answers(worker, order)) client.Write(answer);
+      if (order.has_exit()) break;
+    }
+    EXPECT_TRUE(client.Finish().ok());
+    server_->session().OnWorkerExit(worker, true, "exited");
+  };
+  {
+    std::jthread first(work, 0);
+    std::jthread second(work, 1);
+  }
+  EXPECT_EQ(collaborators_.WaitForEnd().state(), v1alpha1::JobState::Succeeded);
+}
+
+TEST_F(CoordinatorServerTest, AWorkerReattachesAndGetsItsOrdersAgain) {
+  v1alpha1::Order order;
+  Client other(server_->port(), 1, "first");
+  {
+    Client broken(server_->port(), 0, "first");
+    ASSERT_TRUE(broken.Read(&order));
+    EXPECT_TRUE(order.has_welcome());
+    ASSERT_TRUE(broken.Read(&order));
+    EXPECT_TRUE(order.has_profile());
+    broken.Break();
+    broken.Finish();
+  }
+  Client back(server_->port(), 0, "first");
+  ASSERT_TRUE(back.Read(&order));
+  EXPECT_TRUE(order.has_welcome());
+  ASSERT_TRUE(back.Read(&order));
+  EXPECT_TRUE(order.has_profile());
+}
+
+TEST_F(CoordinatorServerTest, ANewerStreamReplacesTheOlder) {
+  v1alpha1::Order order;
+  Client older(server_->port(), 0, "first");
+  ASSERT_TRUE(older.Read(&order));
+  Client newer(server_->port(), 0, "first");
+  ASSERT_TRUE(newer.Read(&order));
+  EXPECT_TRUE(order.has_welcome());
+  EXPECT_EQ(older.Finish().error_code(), grpc::StatusCode::ABORTED);
+  // The older one's end is not the worker's: its orders go to the newer.
+  Client other(server_->port(), 1, "first");
+  ASSERT_TRUE(newer.Read(&order));
+  EXPECT_TRUE(order.has_profile());
+}
+
+TEST_F(CoordinatorServerTest, AStreamWithoutHelloIsClosed) {
+  auto stub = v1alpha1::Coordinator::NewStub(grpc::CreateChannel(
+      "127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  auto stream = stub->Attach(&context);
+  v1alpha1::WorkerMessage message;
+  message.mutable_prepared()->set_generation(1);
+  stream->Write(message);
+  v1alpha1::Order order;
+  EXPECT_FALSE(stream->Read(&order));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::ABORTED);
+}
+
+TEST_F(CoordinatorServerTest, APortInUseIsSaid) {
+  const CoordinatorOptions options{.listen_address =
+                                       "127.0.0.1:" + std::to_string(server_->port())};
+  try {
+    MakeCoordinatorServer(options, TwoWorkerSetup("unused"), &collaborators_, &collaborators_);
+    FAIL() << "two servers on one port";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("in use"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(options.listen_address), std::string::npos);
+  }
+}
+
+TEST_F(CoordinatorServerTest, EndsWithStreamsOpen) {
+  Client client(server_->port(), 0, "first");
+  v1alpha1::Order order;
+  ASSERT_TRUE(client.Read(&order));
+  server_.reset();
+  EXPECT_EQ(client.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace freezepipe::coordinator

@@ -1,0 +1,116 @@
+// The session on its strand with streams in memory: what gRPC, which is not instrumented, would
+// hide from TSan.
+#include "operator/coordinator/strand_session_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "operator/coordinator/test_collaborators.h"
+
+namespace freezepipe::coordinator {
+namespace {
+
+/// Orders go into a queue for each worker; each worker is a thread that answers.
+class MemoryStreams : public OrderSink {
+ public:
+  void Send(int worker, v1alpha1::Order order) override {
+    std::lock_guard lock(mutex_);
+    orders_[worker].push_back(std::move(order));
+    changed_.notify_all();
+  }
+  void CloseSilent() override {}
+
+  v1alpha1::Order Next(int worker) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !orders_[worker].empty(); });
+    auto order = std::move(orders_[worker].front());
+    orders_[worker].pop_front();
+    return order;
+  }
+
+ private:
+  std::mutex mutex_;  // Guards orders_.
+  std::condition_variable changed_;
+  std::map<int, std::deque<v1alpha1::Order>> orders_;
+};
+
+void Work(int worker, MemoryStreams* streams, SessionRunner* runner) {
+  v1alpha1::Hello hello;
+  hello.set_worker(worker);
+  hello.set_incarnation("first");
+  runner->Post(WorkerAttached{hello});
+  while (true) {
+    const auto order = streams->Next(worker);
+    for (auto& answer : Answers(worker, order)) runner->Post(WorkerSaid{worker, answer});
+    if (order.has_exit()) break;
+  }
+  runner->Post(StreamLost{worker});
+  runner->OnWorkerExit(worker, true, "exited");
+}
+
+TEST(StrandSessionRunner, RunsAJobToItsEnd) {
+  MemoryStreams streams;
+  TestCollaborators collaborators;
+  StrandSessionRunner runner(TwoWorkerSetup("unused"), &streams, &collaborators, &collaborators,
+                             std::chrono::milliseconds(1));
+  runner.SetCluster(&collaborators);
+  runner.Start();
+  collaborators.WaitForLaunches(2);
+  {
+    std::jthread first([&] { Work(0, &streams, &runner); });
+    std::jthread second([&] { Work(1, &streams, &runner); });
+  }
+  EXPECT_EQ(collaborators.WaitForEnd().state(), v1alpha1::JobState::Succeeded);
+  EXPECT_EQ(collaborators.records(), 2u);
+}
+
+TEST(StrandSessionRunner, FailsTheJobWhenTheDiskIsFull) {
+  MemoryStreams streams;
+  TestCollaborators collaborators;
+  collaborators.FillDisk();
+  StrandSessionRunner runner(TwoWorkerSetup("unused"), &streams, &collaborators, &collaborators,
+                             std::chrono::milliseconds(1));
+  runner.SetCluster(&collaborators);
+  runner.Start();
+  collaborators.WaitForLaunches(2);
+  {
+    std::jthread first([&] { Work(0, &streams, &runner); });
+    std::jthread second([&] { Work(1, &streams, &runner); });
+  }
+  const auto end = collaborators.WaitForEnd();
+  EXPECT_EQ(end.state(), v1alpha1::JobState::Failed);
+  EXPECT_EQ(end.message(), "RecordError: disk full");
+}
+
+TEST(StrandSessionRunner, FailsTheJobWhenACheckpointCannotBeCompleted) {
+  MemoryStreams streams;
+  TestCollaborators collaborators;
+  StrandSessionRunner runner(TwoWorkerSetup("/proc/no-such-folder"), &streams, &collaborators,
+                             &collaborators, std::chrono::milliseconds(1));
+  runner.SetCluster(&collaborators);
+  runner.Start();
+  collaborators.WaitForLaunches(2);
+  v1alpha1::Hello hello;
+  hello.set_incarnation("first");
+  runner.Post(WorkerAttached{hello});
+  v1alpha1::WorkerMessage message;
+  auto* written = message.mutable_checkpoint_written();
+  written->set_step(20);
+  for (int layer = 0; layer < 4; ++layer) written->add_layers(layer);
+  runner.Post(WorkerSaid{0, message});
+  while (!streams.Next(0).has_exit()) {
+  }
+  runner.OnWorkerExit(0, true, "exited");
+  runner.OnWorkerExit(1, true, "exited");
+  const auto end = collaborators.WaitForEnd();
+  EXPECT_EQ(end.state(), v1alpha1::JobState::Failed);
+  EXPECT_NE(end.message().find("step-00000020.partial"), std::string::npos) << end.message();
+}
+
+}  // namespace
+}  // namespace freezepipe::coordinator
