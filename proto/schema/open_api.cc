@@ -31,7 +31,12 @@ void AddStringLimits(const v1alpha1::FieldSchema& schema, ordered_json* node) {
   if (schema.has_pattern()) (*node)["pattern"] = schema.pattern();
 }
 
+/// The API server doesn't hold numbers to format int32: where there is no narrower limit, say the
+/// type's.
 void AddNumberLimits(const v1alpha1::FieldSchema& schema, ordered_json* node) {
+  const bool integer = node->value("type", "") == "integer";
+  if (integer) (*node)["minimum"] = INT32_MIN;
+  if (integer) (*node)["maximum"] = INT32_MAX;
   if (schema.has_minimum()) (*node)["minimum"] = Number(schema.minimum());
   if (schema.exclusive_minimum()) (*node)["exclusiveMinimum"] = true;
   if (schema.has_maximum()) (*node)["maximum"] = Number(schema.maximum());
@@ -109,7 +114,9 @@ ordered_json FieldNode(const FieldDescriptor* field) {
     if (schema.unique_items()) node["x-kubernetes-list-type"] = "set";
     node["items"] = ValueSchema(
         field, field->message_type() != nullptr ? CommentOf(field->message_type()) : std::string());
-    if (schema.has_item_minimum()) node["items"]["minimum"] = Number(schema.item_minimum());
+    v1alpha1::FieldSchema item;
+    if (schema.has_item_minimum()) item.set_minimum(schema.item_minimum());
+    AddNumberLimits(item, &node["items"]);
     return node;
   }
   ordered_json node = ValueSchema(field, description);
@@ -147,10 +154,7 @@ void Close(ordered_json* node) {
   if (node->value("x-kubernetes-list-type", "") == "set") (*node)["uniqueItems"] = true;
   const std::string format = node->value("format", "");
   node->erase("format");
-  if (format == "int32") {
-    if (!node->contains("minimum")) (*node)["minimum"] = INT32_MIN;
-    if (!node->contains("maximum")) (*node)["maximum"] = INT32_MAX;
-  } else if (format == "date-time") {
+  if (format == "date-time") {
     (*node)["pattern"] =
         "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-"
         "9]"

@@ -15,7 +15,7 @@ nlohmann::ordered_json ResourceSchema(const google::protobuf::Descriptor* resour
 
 /// What `freezepipe validate` checks: ResourceSchema, closed (no property beside the named ones,
 /// but where unknown fields are preserved), with what the API server checks by other means spelt
-/// out: apiVersion, kind, metadata.name, the range of int32, dates. JSON Schema draft 4, whose
+/// out: apiVersion, kind, metadata.name, dates. JSON Schema draft 4, whose
 /// exclusive limits are OpenAPI's.
 nlohmann::ordered_json ValidationSchema(const google::protobuf::Descriptor* resource);
 

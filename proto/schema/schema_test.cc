@@ -145,7 +145,8 @@ TEST(ResourceSchemaTest, NamesFieldsInCamelCaseAndMapsEveryType) {
   EXPECT_EQ(properties["holes"],
             ordered_json::parse(R"({"type": "array", "description": "F.", "maxItems": 4,
                                     "x-kubernetes-list-type": "set",
-                                    "items": {"type": "integer", "format": "int32", "minimum": 1}})"));
+                                    "items": {"type": "integer", "format": "int32", "minimum": 1,
+                                              "maximum": 2147483647}})"));
 }
 
 TEST(ResourceSchemaTest, CarriesRulesAndSpellsOutTheDefaultsTheyRead) {
