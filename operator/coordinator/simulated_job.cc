@@ -175,7 +175,7 @@ void SimulatedJob::End(int worker, bool clean) {
       Process& peer = processes_.at(member);
       if (!peer.alive || !peer.running || peer.running->generation() != plan->generation())
         continue;
-      if (!Chance(0.2)) continue;
+      if (peer.step >= options_.total_steps || !Chance(0.2)) continue;
       for (auto& [layer, steps] : peer.copies) {
         if (!OwnsLayer(*plan, member, layer) || !steps.contains(peer.step)) continue;
         const Weight next = Next(steps.at(peer.step), layer, peer.step, peer.log);

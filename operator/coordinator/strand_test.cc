@@ -41,10 +41,11 @@ TEST(Strand, TicksAlsoWhileTasksKeepComing) {
   std::promise<void> third_tick;
   int ticks = 0;
   std::atomic<bool> enough = false;
+  std::function<void()> flood;  // Outlives the strand that runs it.
   Strand strand(milliseconds(1), [&] {
     if (++ticks == 3) third_tick.set_value();
   });
-  std::function<void()> flood = [&] {
+  flood = [&] {
     if (!enough) strand.Post(flood);
   };
   strand.Post(flood);
