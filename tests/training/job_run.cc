@@ -155,6 +155,7 @@ RunResult RunJob(const fs::path& folder, const v1alpha1::FreezePipeJobSpec& spec
 }
 
 v1alpha1::FreezePipeJobSpec SmallJob(const fs::path& data, int samples) {
+  fs::create_directories(data);
   worker::WriteMnist(data, samples, /*gzip=*/false);
   v1alpha1::FreezePipeJobSpec spec;
   spec.mutable_model()->mutable_zoo()->set_name(v1alpha1::ZooModel::vgg11_bn);

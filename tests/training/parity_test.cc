@@ -1,4 +1,5 @@
 // K stages = 1 stage = a plain LibTorch loop, bit for bit.
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
 #include "tests/training/job_run.h"

@@ -35,7 +35,8 @@ std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(
 }
 
 void Seed(const JobContext& job, int step, int layer, int micro_batch) {
-  at::globalContext().defaultGenerator(at::kCPU).set_current_seed(
+  at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+  generator.set_current_seed(
       worker::MixSeed(worker::SeedUse::kForward,
                       {job.seed(), static_cast<uint64_t>(step), static_cast<uint64_t>(layer),
                        static_cast<uint64_t>(micro_batch)}));

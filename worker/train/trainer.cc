@@ -51,7 +51,9 @@ void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Star
     Leave();
     throw;
   }
-  Leave();
+  // The groups stay open until the next generation or the end of the process: a peer may still be reading what
+  // this worker sent last.
+  held_.Leave();
 }
 
 HeldLayers::Layers Trainer::Assemble(Preparation& preparation, const Generation& generation,
@@ -109,17 +111,17 @@ void Trainer::Leave() {
 }
 
 void Trainer::Loop() {
-  while (true) {
+  while (step_ < job_.total_steps()) {
     const StepHeader header = NextHeader();
     if (header.generation > generation_->number()) {
       Switch(static_cast<int>(header.generation));
       if (!generation_->member()) return;
       continue;
     }
-    if (header.stop != 0) return Finish();
+    if (header.stop != 0) break;
     Step();
-    if (step_ == job_.total_steps()) return Finish();
   }
+  Finish();
 }
 
 StepHeader Trainer::NextHeader() {
@@ -242,6 +244,7 @@ void Trainer::Checkpoint() {
 void Trainer::Finish() {
   if (written_ != step_) Checkpoint();
   writer_.Wait();
+  generation_->world().Barrier();  // a worker lost until here is replaced, and the end comes again
   WorkerMessage message;
   message.mutable_finished()->set_step(step_);
   say_(std::move(message));
