@@ -142,6 +142,9 @@ void OnSwitched(SessionState& state, int worker, const v1alpha1::Switched& said)
   next.stall_seconds = std::max(next.stall_seconds, said.stall_seconds());
   next.bytes_moved += static_cast<double>(said.bytes_received());
   next.bytes_moved_early += static_cast<double>(said.bytes_received_early());
+  if (next.switched == next.members) {
+    for (const auto& report : std::exchange(next.early_windows, {})) OnWindowReport(state, report);
+  }
   RouteFreeze(state);
   SettleIfAllDid(state);
 }

@@ -31,6 +31,7 @@ void SayWindow(SessionState& state, const planner::WindowStatistics& window) {
   auto event = state.NewEvent();
   auto* done = event.mutable_window_done();
   const int boundary = planner::BoundaryAt(state.freeze_log, window.step - 1);
+  done->set_step(window.step);
   done->set_loss(window.loss);
   done->set_first_layer(boundary);
   for (size_t layer = boundary; layer < window.values.size(); ++layer) {
@@ -89,6 +90,10 @@ void OnStepReport(SessionState& state, const v1alpha1::StepReport& report) {
 void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report) {
   const v1alpha1::Plan* plan = PlanOf(state, report.generation());
   if (!plan) return;
+  if (state.next && plan == &state.next->plan && state.next->switched != state.next->members) {
+    state.next->early_windows.push_back(report);
+    return;
+  }
   if (state.phase != Phase::kGathering) AdvanceTo(state, report.step());
   SayStageTimes(state, report);
   auto window = state.collector.Add(report, plan->stages_size());

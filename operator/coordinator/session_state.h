@@ -74,6 +74,9 @@ struct Preparation {
   std::optional<int> switch_step;
   std::set<int> switched;
   std::set<int> settled;
+  /// Windows of this generation that came before every Switched: another stream may still bring
+  /// windows of the generation before, which come first.
+  std::vector<v1alpha1::WindowReport> early_windows;
   double stall_seconds = 0;
   double bytes_moved = 0;
   double bytes_moved_early = 0;

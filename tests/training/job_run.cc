@@ -134,7 +134,7 @@ RunResult JobRun::Finish() {
   result.output = ReadText(folder_ / "log");
   result.events = Events();
   for (const auto& event : result.events) {
-    if (event.has_window_done()) result.losses[event.step()] = event.window_done().loss();
+    if (event.has_window_done()) result.losses[event.window_done().step()] = event.window_done().loss();
   }
   const auto output = folder_ / "output";
   if (fs::exists(output / "summary.json")) {
@@ -173,6 +173,18 @@ v1alpha1::FreezePipeJobSpec SmallJob(const fs::path& data, int samples) {
   spec.mutable_freeze()->set_windows_per_epoch(1000);
   spec.mutable_worker()->set_count(1);
   return spec;
+}
+
+void ExpectSameLosses(const std::map<int, double>& actual, const std::map<int, double>& expected) {
+  for (const auto& [step, loss] : expected) {
+    const auto found = actual.find(step);
+    if (found == actual.end()) {
+      ADD_FAILURE() << "no loss of step " << step;
+    } else {
+      EXPECT_EQ(found->second, loss) << "at step " << step;
+    }
+  }
+  EXPECT_EQ(actual.size(), expected.size());
 }
 
 void ExpectSameWeights(const Weights& actual, const Weights& expected) {

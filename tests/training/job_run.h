@@ -61,6 +61,9 @@ RunResult RunJob(const std::filesystem::path& folder, const v1alpha1::FreezePipe
 /// of one step, policy None.
 v1alpha1::FreezePipeJobSpec SmallJob(const std::filesystem::path& data, int samples);
 
+/// Every step's loss is bit-identical; none is missing.
+void ExpectSameLosses(const std::map<int, double>& actual, const std::map<int, double>& expected);
+
 /// Bit-identical, name by name.
 void ExpectSameWeights(const Weights& actual, const Weights& expected);
 
