@@ -7,6 +7,8 @@
 #include <torch/optim/adamw.h>
 #include <torch/optim/sgd.h>
 
+#include <chrono>
+
 #include "proto/defaults.h"
 #include "proto/freeze_timing.h"
 #include "worker/model/batch_norm.h"
@@ -59,6 +61,7 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
 
   PlainResult result;
   for (int step = 0; step < job.total_steps(); ++step) {
+    const auto step_begin = std::chrono::steady_clock::now();
     const int boundary = BoundaryAt(log, step);
     for (int i = 0; i < boundary; ++i) {
       for (auto& parameter : layers[i]->parameters()) parameter.requires_grad_(false);
@@ -95,6 +98,8 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
       for (auto* norm : worker::BatchNormsOf(*layer)) norm->Commit(norm->TakeMoments());
     }
     result.losses[step + 1] = sum;
+    result.step_seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - step_begin).count());
   }
   for (int i = 0; i < job.model().size(); ++i) {
     for (const auto& item : layers[i]->named_parameters()) {

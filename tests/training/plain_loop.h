@@ -11,6 +11,7 @@ namespace freezepipe::training {
 struct PlainResult {
   std::map<int, double> losses;  // by steps done
   Weights weights;
+  std::vector<double> step_seconds;
 };
 
 /// The same job as a plain LibTorch loop in this process: the whole network, one optimizer with a parameter group
