@@ -1,5 +1,7 @@
 #include <ATen/Parallel.h>
 #include <google/protobuf/util/json_util.h>
+#include <malloc.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -37,22 +39,42 @@ void PrintJson(const Message& message) {
   std::cout << json << "\n";
 }
 
-/// The device of that name, with its backend; CUDA's libraries are loaded only for "cuda".
-at::Device OpenDevice(const std::string& name, std::unique_ptr<BackendFactory>* backend) {
-  at::Device device(name);
-  if (device.is_cpu()) return device;
+struct OpenedDevice {
+  at::Device device = at::kCPU;
+  int64_t memory_bytes = 0;
+  std::unique_ptr<BackendFactory> backend;  // null on the CPU
+};
+
+/// The device of that name; CUDA's libraries are loaded only for "cuda".
+OpenedDevice OpenDevice(const std::string& name) {
+  const at::Device device(name);
+  if (device.is_cpu()) {
+    const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+    return {.device = device, .memory_bytes = memory, .backend = nullptr};
+  }
   const CudaModule& cuda = LoadCudaModule();
   const int index = device.has_index() ? device.index() : 0;
   if (index >= cuda.device_count()) throw std::runtime_error("no CUDA device found");
-  *backend = cuda.make_backend(index);
-  return {at::kCUDA, static_cast<c10::DeviceIndex>(index)};
+  return {.device = {at::kCUDA, static_cast<c10::DeviceIndex>(index)},
+          .memory_bytes = cuda.memory_bytes(index),
+          .backend = cuda.make_backend(index)};
+}
+
+/// Activations come and go every micro-batch: their memory stays with the process instead of being mapped and
+/// faulted in anew each time.
+void KeepFreedMemory() {
+  constexpr int kLargestThreshold = 32 << 20;  // glibc's limit
+  mallopt(M_MMAP_THRESHOLD, kLargestThreshold);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
 }
 
 void Train(const WorkerOptions& options, const std::string& device_name) {
+  KeepFreedMemory();
   auto with_device = options;
-  std::unique_ptr<BackendFactory> backend;
-  with_device.device = OpenDevice(device_name, &backend);
-  Worker worker(std::move(with_device), std::move(backend));
+  auto opened = OpenDevice(device_name);
+  with_device.device = opened.device;
+  with_device.memory_bytes = opened.memory_bytes;
+  Worker worker(std::move(with_device), std::move(opened.backend));
   std::cerr << "worker " << options.worker << " on " << device_name << ", coordinator "
             << options.coordinator << std::endl;
   worker.Run();
@@ -63,8 +85,7 @@ void Train(const WorkerOptions& options, const std::string& device_name) {
 
 void PrintProfile(const std::string& device_name) {
   const auto spec = ReadSpec();
-  std::unique_ptr<BackendFactory> backend;
-  const auto device = OpenDevice(device_name, &backend);
+  const auto device = OpenDevice(device_name).device;
   at::set_num_threads(spec.worker().threads());
   PrintJson(ProfileModel(JobContext(spec, device)));
 }

@@ -1,6 +1,7 @@
 #include "cmd/freezepipe/device_choice.h"
 
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 
 namespace freezepipe::cli {
 
@@ -12,10 +13,15 @@ absl::StatusOr<std::vector<std::string>> ChooseDevices(const std::string& wanted
     if (absl::StartsWith(device, "cuda")) cuda.push_back(device);
   }
   if (wanted == "cuda" && cuda.empty()) return absl::NotFoundError("no CUDA device found");
-  if (wanted == "cpu" || cuda.empty()) return std::vector<std::string>(workers, "cpu");
-  std::vector<std::string> devices;
-  for (int worker = 0; worker < workers; ++worker) devices.push_back(cuda[worker % cuda.size()]);
-  return devices;
+  const bool enough = cuda.size() >= static_cast<size_t>(workers);
+  if (wanted == "cuda" && !enough) {
+    return absl::NotFoundError(absl::StrCat("spec.worker.count: ", workers,
+                                            " workers want a CUDA device each, found ",
+                                            cuda.size()));
+  }
+  if (wanted == "cpu" || !enough) return std::vector<std::string>(workers, "cpu");
+  cuda.resize(workers);
+  return cuda;
 }
 
 }  // namespace freezepipe::cli

@@ -8,9 +8,10 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(DeviceChoiceTest, AutoTakesCudaWhereThereIsAny) {
-  EXPECT_THAT(*ChooseDevices("auto", {"cpu", "cuda:0", "cuda:1"}, 3),
-              ElementsAre("cuda:0", "cuda:1", "cuda:0"));
+TEST(DeviceChoiceTest, AutoTakesCudaWhereThereIsOneForEachWorker) {
+  EXPECT_THAT(*ChooseDevices("auto", {"cpu", "cuda:0", "cuda:1"}, 2),
+              ElementsAre("cuda:0", "cuda:1"));
+  EXPECT_THAT(*ChooseDevices("auto", {"cpu", "cuda:0"}, 2), ElementsAre("cpu", "cpu"));
   EXPECT_THAT(*ChooseDevices("auto", {"cpu"}, 2), ElementsAre("cpu", "cpu"));
 }
 
@@ -20,6 +21,8 @@ TEST(DeviceChoiceTest, CpuStaysCpu) {
 
 TEST(DeviceChoiceTest, CudaWithoutOneIsAnError) {
   EXPECT_EQ(ChooseDevices("cuda", {"cpu"}, 1).status().message(), "no CUDA device found");
+  EXPECT_EQ(ChooseDevices("cuda", {"cpu", "cuda:0"}, 2).status().message(),
+            "spec.worker.count: 2 workers want a CUDA device each, found 1");
 }
 
 }  // namespace

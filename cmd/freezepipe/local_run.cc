@@ -41,10 +41,9 @@ std::vector<std::string> LayerNames(const RunPlan& plan) {
   return names;
 }
 
-/// More worker threads than cores, or more workers than CUDA devices.
+/// More worker threads than cores.
 bool Oversubscribed(const RunPlan& plan) {
-  const std::set<std::string> distinct(plan.devices.begin(), plan.devices.end());
-  if (!distinct.contains("cpu")) return distinct.size() < plan.devices.size();
+  if (plan.devices.front() != "cpu") return false;
   const size_t threads = plan.devices.size() * plan.job.spec().worker().threads();
   return threads > cluster::UsableCores().size();
 }
@@ -112,7 +111,7 @@ absl::Status LocalRun::Prepare(int port) {
 
 int LocalRun::Run() {
   if (Oversubscribed(plan_)) {
-    view_.Say({"more workers than cores or devices: they share, and times say nothing about speed",
+    view_.Say({"more workers than cores: they share, and times say nothing about speed",
                Style::kWarning});
   }
   start_ = std::chrono::steady_clock::now();

@@ -91,7 +91,7 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("--device", options->device,
-                   "cpu, cuda or auto: CUDA where there is any (default: auto)")
+                   "cpu, cuda or auto: CUDA where there is one for each worker (default: auto)")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   command->add_flag(

@@ -115,6 +115,7 @@ struct JobSetup {
 
 struct SessionState;
 
+// clang-format off
 /// One job from its first worker to its last. The states are JobState's; the phases in brackets are
 /// where the session waits, each for the one thing named on its way out.
 ///
@@ -136,14 +137,15 @@ struct SessionState;
 ///     | 9. restarted too often without progress: Failed
 ///
 ///   Running -- 10. StopRequested: Stop to the lead --> Stopping [running]
-///   Running, Stopping -- 11. Finished from every member --> Succeeded, Stopped [concluding ->
-///   exiting -> over] any -- 12. Failure, or the durable record fails --> Failed [concluding ->
-///   exiting -> over] Starting, Recovering -- 13. StopRequested --> Stopped [concluding -> exiting
-///   -> over]
+///   Running, Stopping -- 11. Finished from every member --> Succeeded, Stopped [concluding]
+///   any -- 12. Failure, or the durable record fails --> Failed [concluding]
+///   Starting, Recovering -- 13. StopRequested --> Stopped [concluding]
+///   [concluding -> exiting -> over]
 ///
 /// Orders to a worker whose stream is away are not sent. When it comes back, the orders whose
 /// effect has not been seen are sent again: a worker that has carried one out answers it again and
 /// does nothing else. Not thread-safe: one strand a job.
+// clang-format on
 class JobSession {
  public:
   explicit JobSession(JobSetup setup);

@@ -1,14 +1,22 @@
 #include "operator/coordinator/plan_builder.h"
 
+#include <map>
+#include <string>
 #include <utility>
 
 namespace freezepipe::coordinator {
 
 planner::CostModel CostsAt(const SessionState& state, int boundary) {
   auto model = planner::MakeCostModel(state.setup.spec, *state.profile, boundary);
+  // Workers on the CPUs of one machine share its memory.
+  std::map<std::string, int> sharing;
   for (const auto& [id, worker] : state.workers) {
-    const auto bytes = static_cast<double>(worker.hello.memory_bytes());
+    if (worker.hello.device() == "cpu") ++sharing[worker.hello.node()];
+  }
+  for (const auto& [id, worker] : state.workers) {
+    auto bytes = static_cast<double>(worker.hello.memory_bytes());
     if (bytes <= 0) continue;
+    if (worker.hello.device() == "cpu") bytes /= sharing[worker.hello.node()];
     if (model.memory_bytes == 0 || bytes < model.memory_bytes) model.memory_bytes = bytes;
   }
   return model;

@@ -5,7 +5,7 @@
 
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
-#include "operator/coordinator/learning_rate.h"
+#include "proto/learning_rate.h"
 #include "operator/coordinator/repartition.h"
 
 namespace freezepipe::coordinator {
@@ -99,7 +99,7 @@ void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report) {
   auto window = state.collector.Add(report, plan->stages_size());
   if (!window) return;
   window->learning_rate =
-      LearningRateAt(state.setup.spec.training(), state.setup.shape.total_steps, window->step - 1);
+      LearningRateAt(state.setup.spec.training(), window->step - 1, state.setup.shape.total_steps);
   SayWindow(state, *window);
   state.windows.push_back(std::move(*window));
   DecideFreeze(state);

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "operator/coordinator/checkpoint_ledger.h"
-#include "operator/coordinator/learning_rate.h"
 #include "operator/coordinator/restore_point.h"
 #include "operator/coordinator/window_collector.h"
 #include "proto/defaults.h"
@@ -94,19 +93,6 @@ TEST(WindowCollector, GivesAWindowOnceAndAgainAfterARewind) {
   EXPECT_FALSE(collector.Add(Window(1, 0, 10, 1, 0.3), 1));
   collector.Rewind(9);
   EXPECT_TRUE(collector.Add(Window(2, 0, 10, 1, 0.3), 1));
-}
-
-TEST(LearningRate, FollowsTheSchedule) {
-  v1alpha1::TrainingSpec training;
-  training.mutable_learning_rate_schedule()->set_warmup_steps(10);
-  ApplyDefaults(&training);
-  EXPECT_NEAR(LearningRateAt(training, 110, 4), 0.025, 1e-12);
-  EXPECT_NEAR(LearningRateAt(training, 110, 10), 0.05, 1e-12);
-  EXPECT_NEAR(LearningRateAt(training, 110, 60), 0.025, 1e-12);
-  training.mutable_learning_rate_schedule()->set_type(v1alpha1::LearningRateSchedule::Step);
-  training.mutable_learning_rate_schedule()->set_step_size(50);
-  EXPECT_NEAR(LearningRateAt(training, 110, 49), 0.05, 1e-12);
-  EXPECT_NEAR(LearningRateAt(training, 110, 50), 0.005, 1e-12);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "worker/model/batch_norm.h"
 #include "worker/model/seed.h"
 #include "worker/pipeline/job_context.h"
-#include "worker/pipeline/learning_rate.h"
+#include "proto/learning_rate.h"
 
 namespace freezepipe::training {
 namespace {
@@ -88,7 +88,7 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
       loss.backward();
       sum += loss.item<double>();
     }
-    const double rate = worker::LearningRateAt(spec.training(), step, job.total_steps());
+    const double rate = LearningRateAt(spec.training(), step, job.total_steps());
     for (int i = 0; i < job.model().size(); ++i) {
       optimizer->param_groups()[i].options().set_lr(rate * CoolDownFactor(log, i, step));
     }

@@ -1,5 +1,6 @@
 #include "worker/cuda/cuda_module.h"
 
+#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 
@@ -21,6 +22,7 @@ class NcclFactory : public BackendFactory {
     group->setBoundDeviceId(c10::Device(c10::kCUDA, device_));
     return group;
   }
+  at::Device device() const override { return {at::kCUDA, device_}; }
 
  private:
   const c10::DeviceIndex device_;
@@ -34,11 +36,17 @@ std::unique_ptr<BackendFactory> MakeBackend(int device) {
 
 int DeviceCount() { return c10::cuda::device_count(); }
 
+int64_t MemoryBytes(int device) {
+  return static_cast<int64_t>(
+      at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(device))->totalGlobalMem);
+}
+
 }  // namespace
 }  // namespace freezepipe::worker
 
 extern "C" __attribute__((visibility("default")))
 const freezepipe::worker::CudaModule freezepipe_cuda_module = {
     .device_count = freezepipe::worker::DeviceCount,
+    .memory_bytes = freezepipe::worker::MemoryBytes,
     .make_backend = freezepipe::worker::MakeBackend,
 };

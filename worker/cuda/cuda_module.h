@@ -11,6 +11,7 @@ namespace freezepipe::worker {
 struct CudaModule {
   /// CUDA devices of this machine; 0 also without a driver.
   int (*device_count)();
+  int64_t (*memory_bytes)(int device);
   /// NCCL groups on that device. Throws std::runtime_error.
   std::unique_ptr<BackendFactory> (*make_backend)(int device);
 };

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "proto/freeze_timing.h"
-#include "worker/pipeline/learning_rate.h"
+#include "proto/learning_rate.h"
 
 namespace freezepipe::worker {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "worker/pipeline/learning_rate.h"
+#include "proto/learning_rate.h"
 
 namespace freezepipe::worker {
 namespace {

@@ -127,11 +127,7 @@ void Trainer::Loop() {
 StepHeader Trainer::NextHeader() {
   if (abort_requested_) throw TransportError("aborted");  // a lone worker has no group to learn it from
   if (generation_->lead()) {
-    StepHeader header{.step = step_,
-                      .term = generation_->plan().term(),
-                      .generation = generation_->number(),
-                      .boundary = BoundaryAt(log_, step_)};
-    orders_.PutInto(&header);
+    const StepHeader header = ComposeHeader();
     pipeline_->IssueHeader(header);
     if (header.generation > generation_->number()) {
       WorkerMessage message;
@@ -151,13 +147,30 @@ StepHeader Trainer::NextHeader() {
     entry.set_frozen_at(static_cast<int>(header.frozen_at));
     entry.set_boundary(static_cast<int>(header.new_boundary));
     log_.push_back(entry);
-    if (generation_->lead()) {
-      WorkerMessage message;
-      *message.mutable_freeze_scheduled()->mutable_entry() = entry;
-      say_(std::move(message));
-    }
+    if (generation_->lead()) SayFreezeScheduled(entry);
   }
   return header;
+}
+
+StepHeader Trainer::ComposeHeader() {
+  StepHeader header{.step = step_,
+                    .term = generation_->plan().term(),
+                    .generation = generation_->number(),
+                    .boundary = BoundaryAt(log_, step_)};
+  orders_.PutInto(&header);
+  for (const auto& entry : log_) {
+    if (entry.boundary() != header.new_boundary) continue;
+    SayFreezeScheduled(entry);
+    header.new_boundary = 0;
+    break;
+  }
+  return header;
+}
+
+void Trainer::SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry) {
+  WorkerMessage message;
+  *message.mutable_freeze_scheduled()->mutable_entry() = entry;
+  say_(std::move(message));
 }
 
 // The switch to generation g+1 before step S, the same on every worker of both generations:

@@ -45,6 +45,9 @@ class Trainer {
   void Leave();
   void Loop();
   StepHeader NextHeader();
+  /// The lead's wishes for the next step. A freeze that is in the log already is said again, not done again.
+  StepHeader ComposeHeader();
+  void SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry);
   void Switch(int generation);
   void Step();
   void Checkpoint();

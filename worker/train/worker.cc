@@ -23,10 +23,6 @@ std::string MakeIncarnation() {
   return text;
 }
 
-int64_t PhysicalMemory() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-}
-
 std::string HostName() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
@@ -60,7 +56,7 @@ v1alpha1::Hello Worker::MakeHello() {
   hello.set_host(options_.host);
   hello.set_store_port(store_.port());
   hello.set_device(options_.device.str());
-  hello.set_memory_bytes(PhysicalMemory());
+  hello.set_memory_bytes(options_.memory_bytes);
   hello.set_term(term_);
   hello.set_generation(trainer_ != nullptr ? trainer_->generation() : 0);
   hello.set_node(HostName());

@@ -18,6 +18,8 @@ struct WorkerOptions {
   /// Host or IP that other workers reach this one by.
   std::string host;
   at::Device device = at::kCPU;
+  /// Of the device.
+  int64_t memory_bytes = 0;
 };
 
 /// One device's process: carries out the coordinator's orders until it is released or the job is over. Orders

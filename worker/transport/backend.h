@@ -35,6 +35,8 @@ class BackendFactory {
   /// Keys of the store must be this group's alone.
   virtual c10::intrusive_ptr<c10d::Backend> Make(const c10::intrusive_ptr<c10d::Store>& store,
                                                  int rank, int size) = 0;
+  /// Where the tensors of its groups live.
+  virtual at::Device device() const = 0;
 };
 
 /// Gloo, listening on `host`: CPU tensors.

@@ -61,7 +61,7 @@ Generation::Generation(v1alpha1::Plan plan, int worker, BackendFactory& control,
     stage_replicas_ = make("replicas-" + std::to_string(position_.stage),
                            device != nullptr ? *device : control, position_.replica, replicas());
   }
-  Greet();
+  Greet(device != nullptr ? device->device() : control.device());
 }
 
 int Generation::RankOf(int worker) const {
@@ -72,9 +72,9 @@ int Generation::RankOf(int worker) const {
   return static_cast<int>(found - workers_.begin());
 }
 
-void Generation::Greet() {
+void Generation::Greet(at::Device device) {
   // NCCL connects a pair at its first message, which must not be a training step's.
-  const auto greeting = [&] { return at::zeros({1}); };
+  const auto greeting = [&] { return at::zeros({1}, device); };
   std::vector<Handle> handles;
   const int rank = RankAt(position_);
   if (!last_stage()) {

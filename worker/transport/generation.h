@@ -54,7 +54,7 @@ class Generation {
   void Abort();
 
  private:
-  void Greet();
+  void Greet(at::Device device);
 
   const v1alpha1::Plan plan_;
   Position position_;

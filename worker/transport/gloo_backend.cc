@@ -28,6 +28,7 @@ class GlooFactory : public BackendFactory {
     options->threads = 1;
     return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
   }
+  at::Device device() const override { return at::kCPU; }
 
  private:
   const std::string host_;

@@ -1,9 +1,9 @@
-#include "worker/pipeline/learning_rate.h"
+#include "proto/learning_rate.h"
 
 #include <cmath>
 #include <numbers>
 
-namespace freezepipe::worker {
+namespace freezepipe {
 
 double LearningRateAt(const v1alpha1::TrainingSpec& training, int step, int total_steps) {
   const auto& schedule = training.learning_rate_schedule();
@@ -23,4 +23,4 @@ double LearningRateAt(const v1alpha1::TrainingSpec& training, int step, int tota
   }
 }
 
-}  // namespace freezepipe::worker
+}  // namespace freezepipe

@@ -1,10 +1,10 @@
-#include "worker/pipeline/learning_rate.h"
+#include "proto/learning_rate.h"
 
 #include <gtest/gtest.h>
 
 #include "proto/defaults.h"
 
-namespace freezepipe::worker {
+namespace freezepipe {
 namespace {
 
 v1alpha1::TrainingSpec Training(v1alpha1::LearningRateSchedule::Type type) {
@@ -46,4 +46,4 @@ TEST(LearningRate, ConstantStays) {
 }
 
 }  // namespace
-}  // namespace freezepipe::worker
+}  // namespace freezepipe
