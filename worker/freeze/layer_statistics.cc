@@ -3,8 +3,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <cmath>
 #include <stdexcept>
 
 namespace freezepipe::worker {
@@ -17,6 +19,15 @@ at::Tensor Flatten(const std::vector<at::Tensor>& parameters, Select select) {
   std::vector<at::Tensor> parts;
   for (const auto& parameter : parameters) parts.push_back(select(parameter).detach().reshape({-1}));
   return at::cat(parts);
+}
+
+/// P of a random walk without end, sqrt((1 - decay) / (1 + decay)).
+constexpr double kRandomWalk = 1.0 / 3;
+
+/// P of a random walk of so many updates.
+double RandomWalk(int64_t updates) {
+  const double rest = std::pow(kDecay, updates);
+  return std::sqrt((1 - kDecay) * (1 + rest) / ((1 + kDecay) * (1 - rest)));
 }
 
 double Sum(const at::Tensor& values) { return values.sum(at::kDouble).item<double>(); }
@@ -56,8 +67,10 @@ std::optional<double> LayerStatistics::EndWindow() {
   mean_.mul_(kDecay).add_(update, 1 - kDecay);
   magnitude_.mul_(kDecay).add_(update.abs(), 1 - kDecay);
   previous_ = std::move(weights);
+  if (++updates_ < 2) return std::nullopt;  // one update agrees with itself
   const double magnitude = Sum(magnitude_);
-  return magnitude > 0 ? Sum(mean_.abs()) / magnitude : 0;
+  if (magnitude == 0) return 0;
+  return Sum(mean_.abs()) / magnitude * kRandomWalk / RandomWalk(updates_);
 }
 
 std::vector<std::pair<std::string, at::Tensor>> LayerStatistics::State() const {
@@ -68,11 +81,16 @@ std::vector<std::pair<std::string, at::Tensor>> LayerStatistics::State() const {
   add("previous", previous_);
   add("mean", mean_);
   add("magnitude", magnitude_);
+  if (previous_.defined()) add("updates", at::scalar_tensor(updates_, at::kLong));
   add("gradient", gradient_);
   return state;
 }
 
 void LayerStatistics::SetState(const std::string& name, const at::Tensor& value) {
+  if (name == "updates") {
+    updates_ = value.item<int64_t>();
+    return;
+  }
   const auto copy =
       parameters_.empty() ? value.clone() : value.to(parameters_.front().device(), false, true);
   if (name == "previous") {

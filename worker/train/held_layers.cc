@@ -24,7 +24,7 @@ void HeldLayers::Advance(int step, int boundary) {
 
 void HeldLayers::DropRetained() {
   const std::lock_guard lock(mutex_);
-  retained_.clear();
+  if (!left_) retained_.clear();
 }
 
 HeldLayers::Layers HeldLayers::layers() const {

@@ -22,6 +22,7 @@ class HeldLayers {
   void Replace(Layers layers, int step);
   /// A step was done with layers [0, boundary) frozen.
   void Advance(int step, int boundary);
+  /// Not at a stand-still, where copies may be what training goes on from.
   void DropRetained();
 
   Layers layers() const;
