@@ -12,7 +12,8 @@ int WindowSteps(const v1alpha1::FreezeSpec& spec, int steps_per_epoch);
 /// Layers [0, result) are frozen at this step.
 int BoundaryAt(const std::vector<v1alpha1::FreezeLogEntry>& log, int step);
 
-/// Factor on the learning rate of a layer at this step: 1 until it is chosen, then a line to 0 where it is frozen.
+/// Factor on the learning rate of a layer at this step: 1 until it is chosen, then a line to 0
+/// where it is frozen.
 double CoolDownFactor(const std::vector<v1alpha1::FreezeLogEntry>& log, int layer, int step);
 
 }  // namespace freezepipe

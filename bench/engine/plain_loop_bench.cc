@@ -1,5 +1,5 @@
-// Trains a job spec (JSON on standard input) as a plain LibTorch loop on one thread and prints the median
-// seconds of a step.
+// Trains a job spec (JSON on standard input) as a plain LibTorch loop on one thread and prints the
+// median seconds of a step.
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>

@@ -60,8 +60,8 @@ OpenedDevice OpenDevice(const std::string& name) {
           .backend = cuda.make_backend(index)};
 }
 
-/// Activations come and go every micro-batch: their memory stays with the process instead of being mapped and
-/// faulted in anew each time.
+/// Activations come and go every micro-batch: their memory stays with the process instead of being
+/// mapped and faulted in anew each time.
 void KeepFreedMemory() {
   constexpr int kLargestThreshold = 32 << 20;  // glibc's limit
   mallopt(M_MMAP_THRESHOLD, kLargestThreshold);

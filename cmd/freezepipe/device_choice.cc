@@ -15,9 +15,8 @@ absl::StatusOr<std::vector<std::string>> ChooseDevices(const std::string& wanted
   if (wanted == "cuda" && cuda.empty()) return absl::NotFoundError("no CUDA device found");
   const bool enough = cuda.size() >= static_cast<size_t>(workers);
   if (wanted == "cuda" && !enough) {
-    return absl::NotFoundError(absl::StrCat("spec.worker.count: ", workers,
-                                            " workers want a CUDA device each, found ",
-                                            cuda.size()));
+    return absl::NotFoundError(absl::StrCat(
+        "spec.worker.count: ", workers, " workers want a CUDA device each, found ", cuda.size()));
   }
   if (wanted == "cpu" || !enough) return std::vector<std::string>(workers, "cpu");
   cuda.resize(workers);

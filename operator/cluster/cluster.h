@@ -5,8 +5,8 @@
 
 namespace freezepipe::cluster {
 
-/// A place that runs workers. Calls return at once; what becomes of a worker is said through the callback given
-/// to the implementation, from a thread of its own.
+/// A place that runs workers. Calls return at once; what becomes of a worker is said through the
+/// callback given to the implementation, from a thread of its own.
 class Cluster {
  public:
   virtual ~Cluster() = default;

@@ -5,8 +5,8 @@
 
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
-#include "proto/learning_rate.h"
 #include "operator/coordinator/repartition.h"
+#include "proto/learning_rate.h"
 
 namespace freezepipe::coordinator {
 namespace {

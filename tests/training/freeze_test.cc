@@ -1,4 +1,5 @@
-// Freezing is numerics, repartitioning is placement: weights follow from manifest, seed and freeze log alone.
+// Freezing is numerics, repartitioning is placement: weights follow from manifest, seed and freeze
+// log alone.
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +95,8 @@ TEST_F(Freeze, AFrozenLayerStaysBitIdenticalAndTheFirstActiveOneLearnsOn) {
 }
 
 TEST_F(Freeze, ClippingAndBothSchedulesGoOnWithAStageThatHasNothingToTrain) {
-  // One worker a layer or nearly: the first stages are frozen whole until the repartition, and join the norm.
+  // One worker a layer or nearly: the first stages are frozen whole until the repartition, and join
+  // the norm.
   spec_.mutable_worker()->set_count(4);
   spec_.mutable_training()->set_clip_grad_norm(0.5);
   spec_.mutable_release()->set_objective(v1alpha1::ReleaseObjective::Time);

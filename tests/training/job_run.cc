@@ -103,13 +103,13 @@ std::vector<v1alpha1::JobEvent> JobRun::Events() const {
   std::istringstream lines(ReadText(folder_ / "output" / "events.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     v1alpha1::JobEvent event;
-    if (JsonStringToMessage(line, &event).ok()) events.push_back(event);  // the last may be half written
+    if (JsonStringToMessage(line, &event).ok())
+      events.push_back(event);  // the last may be half written
   }
   return events;
 }
 
-v1alpha1::JobEvent JobRun::Await(
-    const std::function<bool(const v1alpha1::JobEvent&)>& fits) const {
+v1alpha1::JobEvent JobRun::Await(const std::function<bool(const v1alpha1::JobEvent&)>& fits) const {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (std::chrono::steady_clock::now() < limit) {
     const bool ended = Ended();
@@ -134,7 +134,8 @@ RunResult JobRun::Finish() {
   result.output = ReadText(folder_ / "log");
   result.events = Events();
   for (const auto& event : result.events) {
-    if (event.has_window_done()) result.losses[event.window_done().step()] = event.window_done().loss();
+    if (event.has_window_done())
+      result.losses[event.window_done().step()] = event.window_done().loss();
   }
   const auto output = folder_ / "output";
   if (fs::exists(output / "summary.json")) {

@@ -24,7 +24,8 @@ struct RunResult {
   std::vector<v1alpha1::JobEvent> events;
   /// Final weights by their exported names.
   Weights weights;
-  /// Mean training loss of each window by its last step; with windows of one step, every step's loss.
+  /// Mean training loss of each window by its last step; with windows of one step, every step's
+  /// loss.
   std::map<int, double> losses;
 };
 
@@ -40,7 +41,8 @@ class JobRun {
   /// Processes of worker `number`, newest last.
   pid_t WorkerPid(int number) const;
   std::vector<v1alpha1::JobEvent> Events() const;
-  /// Waits until an event fits; fails the test when the run ends first or nothing fits within two minutes.
+  /// Waits until an event fits; fails the test when the run ends first or nothing fits within two
+  /// minutes.
   v1alpha1::JobEvent Await(const std::function<bool(const v1alpha1::JobEvent&)>& fits) const;
   void Signal(int signal) const;
   RunResult Finish();
@@ -57,8 +59,8 @@ class JobRun {
 RunResult RunJob(const std::filesystem::path& folder, const v1alpha1::FreezePipeJobSpec& spec,
                  const std::vector<std::string>& arguments = {});
 
-/// A small VGG with batch-norm and dropout on a made-up data set of `samples` 28 x 28 images, 2 epochs, windows
-/// of one step, policy None.
+/// A small VGG with batch-norm and dropout on a made-up data set of `samples` 28 x 28 images, 2
+/// epochs, windows of one step, policy None.
 v1alpha1::FreezePipeJobSpec SmallJob(const std::filesystem::path& data, int samples);
 
 /// Every step's loss is bit-identical; none is missing.

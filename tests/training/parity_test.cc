@@ -12,7 +12,8 @@ namespace {
 using v1alpha1::Optimizer;
 using v1alpha1::PipelineSchedule;
 
-// 9 full batches of 18 (micro-batches of 5, 5, 4, 4) and one of 3 (one micro-batch is empty) an epoch: 20 steps.
+// 9 full batches of 18 (micro-batches of 5, 5, 4, 4) and one of 3 (one micro-batch is empty) an
+// epoch: 20 steps.
 constexpr int kSamples = 165;
 
 class Parity : public testing::TestWithParam<std::tuple<PipelineSchedule::Type, Optimizer::Type>> {
@@ -40,15 +41,14 @@ TEST_P(Parity, OneToFourStagesEqualThePlainLoop) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Parity,
-    testing::Combine(testing::Values(PipelineSchedule::GPipe,
-                                     PipelineSchedule::OneForwardOneBackward),
-                     testing::Values(Optimizer::SGD, Optimizer::AdamW)),
-    [](const auto& info) {
-      return PipelineSchedule::Type_Name(std::get<0>(info.param)) +
-             Optimizer::Type_Name(std::get<1>(info.param));
-    });
+INSTANTIATE_TEST_SUITE_P(All, Parity,
+                         testing::Combine(testing::Values(PipelineSchedule::GPipe,
+                                                          PipelineSchedule::OneForwardOneBackward),
+                                          testing::Values(Optimizer::SGD, Optimizer::AdamW)),
+                         [](const auto& info) {
+                           return PipelineSchedule::Type_Name(std::get<0>(info.param)) +
+                                  Optimizer::Type_Name(std::get<1>(info.param));
+                         });
 
 class TwoStages : public testing::Test {
  protected:

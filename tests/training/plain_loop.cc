@@ -11,10 +11,10 @@
 
 #include "proto/defaults.h"
 #include "proto/freeze_timing.h"
+#include "proto/learning_rate.h"
 #include "worker/model/batch_norm.h"
 #include "worker/model/seed.h"
 #include "worker/pipeline/job_context.h"
-#include "proto/learning_rate.h"
 
 namespace freezepipe::training {
 namespace {
@@ -26,8 +26,8 @@ std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(
     const v1alpha1::OptimizerSpec& spec, std::vector<torch::optim::OptimizerParamGroup> groups) {
   if (spec.type() == v1alpha1::Optimizer::AdamW) {
     return std::make_unique<torch::optim::AdamW>(
-        std::move(groups), torch::optim::AdamWOptions(spec.learning_rate())
-                               .weight_decay(spec.weight_decay()));
+        std::move(groups),
+        torch::optim::AdamWOptions(spec.learning_rate()).weight_decay(spec.weight_decay()));
   }
   return std::make_unique<torch::optim::SGD>(std::move(groups),
                                              torch::optim::SGDOptions(spec.learning_rate())
@@ -82,9 +82,9 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
         value = layers[i]->Forward(
             value, {.training = i >= boundary, .recompute = false, .micro_batch = m});
       }
-      const auto loss = at::cross_entropy_loss(value, job.dataset().TrainLabels(part), {},
-                                               at::Reduction::Sum) /
-                        static_cast<double>(samples.size());
+      const auto loss =
+          at::cross_entropy_loss(value, job.dataset().TrainLabels(part), {}, at::Reduction::Sum) /
+          static_cast<double>(samples.size());
       loss.backward();
       sum += loss.item<double>();
     }

@@ -1,6 +1,6 @@
 // Killing any process at any moment loses at most the steps since the last copy, and never the job.
-#include <gtest/gtest.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 
 #include "tests/training/job_run.h"
@@ -144,7 +144,8 @@ TEST_F(Recovery, ALossThatIsNotFiniteStopsTheJobAndNamesStepAndLayer) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.summary.state(), JobState::Failed);
   EXPECT_THAT(run.summary.message(), testing::HasSubstr("NotFinite"));
-  EXPECT_THAT(run.summary.message(), testing::ContainsRegex("layer .* is not finite at step [0-9]+"));
+  EXPECT_THAT(run.summary.message(),
+              testing::ContainsRegex("layer .* is not finite at step [0-9]+"));
 }
 
 }  // namespace

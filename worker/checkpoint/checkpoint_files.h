@@ -35,7 +35,8 @@ class CheckpointWriter {
   std::jthread thread_;
 };
 
-/// Merges a complete checkpoint's weights (parameters and buffers) into one safetensors file with tensors
+/// Merges a complete checkpoint's weights (parameters and buffers) into one safetensors file with
+/// tensors
 /// "<layer>.<name>". Throws std::runtime_error naming the file.
 void ExportWeights(const std::filesystem::path& checkpoint, const std::filesystem::path& output);
 

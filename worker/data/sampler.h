@@ -5,8 +5,9 @@
 
 namespace freezepipe::worker {
 
-/// Which samples each step uses: a permutation by (seed, epoch), every sample exactly once an epoch, the last
-/// batch of an epoch short. A function of its arguments alone. Keeps one epoch's order: not for several threads.
+/// Which samples each step uses: a permutation by (seed, epoch), every sample exactly once an
+/// epoch, the last batch of an epoch short. A function of its arguments alone. Keeps one epoch's
+/// order: not for several threads.
 class Sampler {
  public:
   Sampler(int64_t samples, int batch_size, uint64_t seed);
@@ -23,7 +24,8 @@ class Sampler {
   mutable std::vector<int64_t> permutation_;
 };
 
-/// Sizes of a batch's micro-batches: `count` of them, as even as can be, the larger ones first; some may be 0.
+/// Sizes of a batch's micro-batches: `count` of them, as even as can be, the larger ones first;
+/// some may be 0.
 std::vector<int64_t> MicroBatchSizes(int64_t batch, int count);
 
 }  // namespace freezepipe::worker

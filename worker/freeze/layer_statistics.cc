@@ -17,7 +17,8 @@ constexpr double kDecay = 0.8;
 template <typename Select>
 at::Tensor Flatten(const std::vector<at::Tensor>& parameters, Select select) {
   std::vector<at::Tensor> parts;
-  for (const auto& parameter : parameters) parts.push_back(select(parameter).detach().reshape({-1}));
+  for (const auto& parameter : parameters)
+    parts.push_back(select(parameter).detach().reshape({-1}));
   return at::cat(parts);
 }
 

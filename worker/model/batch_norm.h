@@ -6,8 +6,9 @@
 
 namespace freezepipe::worker {
 
-/// Batch-norm over dimension 1 that normalises within a micro-batch and moves its running statistics once a step,
-/// from the moments of all micro-batches of the global batch: the same for every number of stages and replicas.
+/// Batch-norm over dimension 1 that normalises within a micro-batch and moves its running
+/// statistics once a step, from the moments of all micro-batches of the global batch: the same for
+/// every number of stages and replicas.
 class BatchNorm : public torch::nn::Module {
  public:
   explicit BatchNorm(int64_t channels, double epsilon = 1e-5, double momentum = 0.1);

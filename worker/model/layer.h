@@ -30,15 +30,15 @@ struct BatchMoments {
   at::Tensor mean, variance;
 };
 
-/// The unit that a partitioner can cut between: one tensor in, one tensor out. Parameters and buffers are those
-/// of torch::nn::Module and have stable names.
+/// The unit that a partitioner can cut between: one tensor in, one tensor out. Parameters and
+/// buffers are those of torch::nn::Module and have stable names.
 class Layer : public torch::nn::Module {
  public:
   virtual at::Tensor Forward(const at::Tensor& input, const ForwardContext& context) = 0;
 };
 
-/// The layers of a model, in order: names ("features.3"), and a way to make each one alone, so that a stage
-/// holds only its own. Weights depend on (seed, layer) only.
+/// The layers of a model, in order: names ("features.3"), and a way to make each one alone, so that
+/// a stage holds only its own. Weights depend on (seed, layer) only.
 class Model {
  public:
   virtual ~Model() = default;
@@ -55,8 +55,8 @@ struct SampleShape {
   int classes = 0;
 };
 
-/// The network that `spec` names for samples of that shape. Throws std::invalid_argument with a manifest path
-/// and what was expected.
+/// The network that `spec` names for samples of that shape. Throws std::invalid_argument with a
+/// manifest path and what was expected.
 std::unique_ptr<Model> MakeModel(const v1alpha1::ModelSpec& spec, const SampleShape& shape);
 
 }  // namespace freezepipe::worker

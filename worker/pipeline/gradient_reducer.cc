@@ -32,8 +32,8 @@ GradientReducer::GradientReducer(Group& replicas, const std::vector<at::Tensor>&
     buckets_.back().parameters.push_back(parameter);
     auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
     const size_t bucket = buckets_.size() - 1;
-    const auto key = accumulator->add_post_hook(
-        std::make_unique<torch::autograd::utils::LambdaPostHook>(
+    const auto key =
+        accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
             [this, bucket](const auto& outputs, const auto& inputs) {
               OnGradient(bucket);
               return outputs;

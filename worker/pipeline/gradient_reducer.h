@@ -10,12 +10,13 @@
 
 namespace freezepipe::worker {
 
-/// Sums gradients over the replicas of a stage in buckets, each sent as soon as its last gradient is complete in
-/// the backward pass of the step's last micro-batch, while earlier layers are still computed (as PyTorch's DDP,
-/// Li et al. 2020).
+/// Sums gradients over the replicas of a stage in buckets, each sent as soon as its last gradient
+/// is complete in the backward pass of the step's last micro-batch, while earlier layers are still
+/// computed (as PyTorch's DDP, Li et al. 2020).
 class GradientReducer {
  public:
-  /// Parameters in the order in which backward completes them. Lives as long as this set of active layers.
+  /// Parameters in the order in which backward completes them. Lives as long as this set of active
+  /// layers.
   GradientReducer(Group& replicas, const std::vector<at::Tensor>& parameters);
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
@@ -23,7 +24,8 @@ class GradientReducer {
 
   /// The next backward pass is the step's last.
   void Arm();
-  /// Sends what is left (a replica without a micro-batch sends zeros), waits, and puts the sums in place.
+  /// Sends what is left (a replica without a micro-batch sends zeros), waits, and puts the sums in
+  /// place.
   void Finish();
 
  private:

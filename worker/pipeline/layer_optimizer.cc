@@ -14,11 +14,11 @@ namespace {
 std::unique_ptr<torch::optim::Optimizer> Make(const v1alpha1::OptimizerSpec& spec,
                                               std::vector<at::Tensor> parameters) {
   if (spec.type() == v1alpha1::Optimizer::AdamW) {
-    return std::make_unique<torch::optim::AdamW>(
-        std::move(parameters), torch::optim::AdamWOptions(spec.learning_rate())
-                                   .betas({spec.beta1(), spec.beta2()})
-                                   .eps(spec.epsilon())
-                                   .weight_decay(spec.weight_decay()));
+    return std::make_unique<torch::optim::AdamW>(std::move(parameters),
+                                                 torch::optim::AdamWOptions(spec.learning_rate())
+                                                     .betas({spec.beta1(), spec.beta2()})
+                                                     .eps(spec.epsilon())
+                                                     .weight_decay(spec.weight_decay()));
   }
   return std::make_unique<torch::optim::SGD>(std::move(parameters),
                                              torch::optim::SGDOptions(spec.learning_rate())

@@ -17,8 +17,8 @@ namespace freezepipe::worker {
 /// A layer that this worker trains, or runs frozen, with everything that travels with it.
 class OwnedLayer {
  public:
-  /// As saved in `state`; if null, fresh, from the seed and spec.model.initialWeights. Throws std::runtime_error
-  /// when the state is another layer's.
+  /// As saved in `state`; if null, fresh, from the seed and spec.model.initialWeights. Throws
+  /// std::runtime_error when the state is another layer's.
   OwnedLayer(const JobContext& job, int index, const LayerState* state);
 
   int index() const { return index_; }

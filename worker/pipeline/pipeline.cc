@@ -101,11 +101,10 @@ StepHeader Pipeline::AwaitHeader() {
 Message Pipeline::Take(Inbox& inbox, Message::Kind kind, int micro_batch, double* waited) {
   Message message = inbox.Take(waited);
   if (message.kind != kind || message.micro_batch != micro_batch) {
-    throw std::logic_error("stages are out of step: got message " +
-                           std::to_string(static_cast<int>(message.kind)) + " of micro-batch " +
-                           std::to_string(message.micro_batch) + ", expected " +
-                           std::to_string(static_cast<int>(kind)) + " of " +
-                           std::to_string(micro_batch));
+    throw std::logic_error(
+        "stages are out of step: got message " + std::to_string(static_cast<int>(message.kind)) +
+        " of micro-batch " + std::to_string(message.micro_batch) + ", expected " +
+        std::to_string(static_cast<int>(kind)) + " of " + std::to_string(micro_batch));
   }
   return message;
 }
@@ -206,8 +205,8 @@ void Pipeline::Forward(int step, const Batch& batch, int micro_batch, StepOutcom
     input = Take(*activations_, Message::Kind::kTraining, micro_batch, &waited).tensor;
   } else {
     const int epoch = step / job_.sampler().steps_per_epoch();
-    input = job_.ToInput(
-        job_.dataset().TrainImages(SamplesOf(batch, micro_batch), job_.seed(), epoch));
+    input =
+        job_.ToInput(job_.dataset().TrainImages(SamplesOf(batch, micro_batch), job_.seed(), epoch));
   }
   const auto output = stage_.Forward(micro_batch, input);
   if (downstream_) {
@@ -218,8 +217,8 @@ void Pipeline::Forward(int step, const Batch& batch, int micro_batch, StepOutcom
 }
 
 at::Tensor Pipeline::LossGradient(const Batch& batch, int micro_batch, const at::Tensor& logits) {
-  // The loss is the mean over the global batch: a micro-batch adds its sum / batch size. In its own graph, so
-  // that backward through the stage begins with a gradient on every stage alike.
+  // The loss is the mean over the global batch: a micro-batch adds its sum / batch size. In its own
+  // graph, so that backward through the stage begins with a gradient on every stage alike.
   const auto leaf = logits.detach().set_requires_grad(true);
   const auto labels = job_.dataset().TrainLabels(SamplesOf(batch, micro_batch)).to(job_.device());
   const auto loss = at::cross_entropy_loss(leaf.to(job_.weight_type()), labels, /*weight=*/{},
@@ -246,8 +245,9 @@ void Pipeline::Backward(int micro_batch, StepOutcome* outcome) {
 }
 
 double Pipeline::ClipFactor() {
-  // One sum of squares a layer, added in layer order: the same norm for every number of stages. Every stage joins,
-  // also one with nothing to train; of the replicas, whose gradients are equal, the first.
+  // One sum of squares a layer, added in layer order: the same norm for every number of stages.
+  // Every stage joins, also one with nothing to train; of the replicas, whose gradients are equal,
+  // the first.
   const at::NoGradGuard no_grad;
   auto squares = at::zeros({job_.model().size()}, at::kDouble);
   for (const auto& layer : stage_.layers()) {
@@ -280,7 +280,8 @@ std::vector<std::vector<BatchMoments>> Pipeline::GatherMoments() {
   Group* replicas = generation_.stage_replicas();
   if (replicas == nullptr || moments.empty()) return moments;
 
-  // [micro-batch of the global batch, values of all norms]; each replica fills its rows, the sum is the whole.
+  // [micro-batch of the global batch, values of all norms]; each replica fills its rows, the sum is
+  // the whole.
   auto table = at::zeros({job_.micro_batches(), values},
                          at::TensorOptions().dtype(at::kDouble).device(job_.device()));
   int64_t column = 0;

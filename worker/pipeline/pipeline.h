@@ -41,7 +41,8 @@ struct EvaluationOutcome {
   double loss = 0;
 };
 
-/// One worker's part of the training of one generation: a stage, its neighbours, and the step between them.
+/// One worker's part of the training of one generation: a stage, its neighbours, and the step
+/// between them.
 class Pipeline {
  public:
   Pipeline(const JobContext& job, Generation& generation, Stage& stage);
@@ -53,12 +54,13 @@ class Pipeline {
   /// Waits for the next step's header and passes it downstream.
   StepHeader AwaitHeader();
 
-  /// One step: forward and backward of every micro-batch of this replica, gradients and batch-norm moments over
-  /// replicas, clipping, update. Nothing of the stage changes before all communication is done. Throws
-  /// TransportError, NotFiniteError.
+  /// One step: forward and backward of every micro-batch of this replica, gradients and batch-norm
+  /// moments over replicas, clipping, update. Nothing of the stage changes before all communication
+  /// is done. Throws TransportError, NotFiniteError.
   StepOutcome Train(int step, const FreezeLog& log);
 
-  /// The whole test set, in evaluation mode, forward only; outcome on the last stage, the same on every replica.
+  /// The whole test set, in evaluation mode, forward only; outcome on the last stage, the same on
+  /// every replica.
   EvaluationOutcome Evaluate();
 
  private:
@@ -86,7 +88,7 @@ class Pipeline {
   Generation& generation_;
   Stage& stage_;
   std::optional<Outbox> downstream_, upstream_;
-  std::list<Outbox> header_outboxes_;  // lead only
+  std::list<Outbox> header_outboxes_;    // lead only
   std::unique_ptr<Inbox> header_inbox_;  // first stage only, unless it is the lead itself
   std::unique_ptr<Inbox> activations_, gradients_;
   std::optional<StepHeader> own_header_;

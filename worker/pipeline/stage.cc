@@ -83,10 +83,10 @@ at::Tensor Stage::Run(size_t first, size_t end, at::Tensor value, ForwardContext
   for (size_t i = first; i < end; ++i) {
     OwnedLayer& layer = *layers_[i];
     if (context.training) {
-      SeedGenerator(job_.device(), MixSeed(SeedUse::kForward,
-                                           {job_.seed(), static_cast<uint64_t>(step_),
-                                            static_cast<uint64_t>(layer.index()),
-                                            static_cast<uint64_t>(context.micro_batch)}));
+      SeedGenerator(job_.device(),
+                    MixSeed(SeedUse::kForward, {job_.seed(), static_cast<uint64_t>(step_),
+                                                static_cast<uint64_t>(layer.index()),
+                                                static_cast<uint64_t>(context.micro_batch)}));
     }
     value = layer.module().Forward(value, context);
   }
@@ -101,8 +101,7 @@ at::Tensor Stage::Forward(int micro_batch, const at::Tensor& input) {
     value = Run(0, active, value, {.training = false, .recompute = false, .micro_batch = 0});
   }
   if (trains()) {
-    const ForwardContext context{
-        .training = true, .recompute = false, .micro_batch = micro_batch};
+    const ForwardContext context{.training = true, .recompute = false, .micro_batch = micro_batch};
     Saved& saved = saved_[micro_batch];
     saved.input = value.detach().set_requires_grad(sends_gradient());
     if (Recomputes(micro_batch)) {
@@ -113,8 +112,8 @@ at::Tensor Stage::Forward(int micro_batch, const at::Tensor& input) {
       value = saved.output.detach();
     }
   }
-  // One micro-batch's output a step tells a run that has diverged, at a hundredth of the layer's time; on a GPU
-  // it would make the host wait.
+  // One micro-batch's output a step tells a run that has diverged, at a hundredth of the layer's
+  // time; on a GPU it would make the host wait.
   const bool first_of_step = saved_.size() <= 1;
   if (first_of_step && job_.device().is_cpu() && !IsFinite(value)) {
     BlameNotFinite(micro_batch, input);
@@ -150,8 +149,8 @@ void Stage::BlameNotFinite(int micro_batch, const at::Tensor& input) {
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
     const bool frozen = layers_[i]->frozen();
-    value = Run(i, i + 1, value,
-                {.training = !frozen, .recompute = true, .micro_batch = micro_batch});
+    value =
+        Run(i, i + 1, value, {.training = !frozen, .recompute = true, .micro_batch = micro_batch});
     if (!IsFinite(value)) {
       throw NotFiniteError("output of layer " + layers_[i]->name() + " is not finite" + where +
                            "; a smaller learning rate or training.clipGradNorm may help");

@@ -18,8 +18,8 @@ class NotFiniteError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The consecutive layers of one pipeline stage, their forward and backward passes over micro-batches. Frozen
-/// layers run without gradient, in evaluation mode, before the active ones.
+/// The consecutive layers of one pipeline stage, their forward and backward passes over
+/// micro-batches. Frozen layers run without gradient, in evaluation mode, before the active ones.
 class Stage {
  public:
   /// Not empty, ascending.
@@ -27,9 +27,11 @@ class Stage {
 
   const std::vector<std::shared_ptr<OwnedLayer>>& layers() const { return layers_; }
 
-  /// Freezes what is now frozen. `last_micro_batch`: of this replica, which recompute ExceptLast leaves alone.
+  /// Freezes what is now frozen. `last_micro_batch`: of this replica, which recompute ExceptLast
+  /// leaves alone.
   void BeginStep(int step, int boundary, int last_micro_batch);
-  /// A layer of this stage is active in this step: it gets a gradient, and keeps one for `sends_gradient`.
+  /// A layer of this stage is active in this step: it gets a gradient, and keeps one for
+  /// `sends_gradient`.
   bool trains() const { return !layers_.back()->frozen(); }
   /// The stage before trains too.
   bool sends_gradient() const { return layers_.front()->index() > boundary_; }

@@ -14,8 +14,8 @@
 
 namespace freezepipe::worker {
 
-/// A worker's stream to its coordinator: opened anew with back-off whenever it breaks, messages kept meanwhile
-/// (bounded). Thread-safe.
+/// A worker's stream to its coordinator: opened anew with back-off whenever it breaks, messages
+/// kept meanwhile (bounded). Thread-safe.
 class CoordinatorClient {
  public:
   using MakeHello = std::function<v1alpha1::Hello()>;
@@ -28,8 +28,8 @@ class CoordinatorClient {
   /// Opens the stream; called once.
   void Start();
 
-  /// Returns at once. What says where the worker stands (Prepared, Switched, Settled, Finished) is said again on
-  /// every new stream, since the old one may have lost it.
+  /// Returns at once. What says where the worker stands (Prepared, Switched, Settled, Finished) is
+  /// said again on every new stream, since the old one may have lost it.
   void Send(v1alpha1::WorkerMessage message);
 
   /// Waits until everything was handed to the network, or the time is up.
@@ -38,7 +38,8 @@ class CoordinatorClient {
  private:
   void Run(std::stop_token stop);
   void Attach(std::stop_token stop);
-  void Write(std::stop_token stop, const std::function<bool(const v1alpha1::WorkerMessage&)>& write);
+  void Write(std::stop_token stop,
+             const std::function<bool(const v1alpha1::WorkerMessage&)>& write);
 
   const std::string target_;
   const MakeHello make_hello_;

@@ -12,13 +12,15 @@
 
 namespace freezepipe::worker {
 
-/// The layers in this worker's memory: those that it trains, all after the same number of steps, and copies of
-/// those that it handed on, kept until they are retired. Thread-safe; only the training thread changes layers.
+/// The layers in this worker's memory: those that it trains, all after the same number of steps,
+/// and copies of those that it handed on, kept until they are retired. Thread-safe; only the
+/// training thread changes layers.
 class HeldLayers {
  public:
   using Layers = std::map<int, std::shared_ptr<OwnedLayer>>;
 
-  /// What is trained from now on, at `step`; layers that were trained and are not any more are kept as copies.
+  /// What is trained from now on, at `step`; layers that were trained and are not any more are kept
+  /// as copies.
   void Replace(Layers layers, int step);
   /// A step was done with layers [0, boundary) frozen.
   void Advance(int step, int boundary);

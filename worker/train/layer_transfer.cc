@@ -22,8 +22,8 @@ std::map<int, LayerState> MoveLayers(Group& group, const std::vector<LayerMove>&
     if (move.from != group.rank()) continue;
     auto [place, fresh] = encoded.try_emplace(move.layer);
     if (fresh) place->second = Encode(held.at(move.layer));
-    sends.push_back(group.Send(at::full({1}, place->second.numel(), at::kLong), move.to,
-                               SizeTag(move)));
+    sends.push_back(
+        group.Send(at::full({1}, place->second.numel(), at::kLong), move.to, SizeTag(move)));
     sends.push_back(group.Send(place->second, move.to, BytesTag(move)));
   }
   std::map<int, LayerState> received;

@@ -17,8 +17,8 @@ class LeadOrders {
   /// Forgets everything: training was left.
   void Clear();
 
-  /// Puts what is wanted into the header; an entry that comes too late for its step moves to header->step with
-  /// its cool-down unchanged. Each wish is put into one header only.
+  /// Puts what is wanted into the header; an entry that comes too late for its step moves to
+  /// header->step with its cool-down unchanged. Each wish is put into one header only.
   void PutInto(StepHeader* header);
 
  private:

@@ -8,7 +8,8 @@ namespace freezepipe::worker {
 
 std::shared_ptr<Preparation> Preparation::Begin(const v1alpha1::Prepare& order, Means means) {
   std::shared_ptr<Preparation> preparation(new Preparation(order, std::move(means)));
-  // Detached: forming groups can't be interrupted, and an abandoned generation must not hold training up.
+  // Detached: forming groups can't be interrupted, and an abandoned generation must not hold
+  // training up.
   std::thread([preparation] { preparation->Run(); }).detach();
   return preparation;
 }
@@ -36,8 +37,8 @@ std::vector<LayerMove> Preparation::Moves(const Generation& generation, bool ear
 
 void Preparation::Run() {
   try {
-    auto generation = std::make_shared<Generation>(order_.plan(), means_.worker, *means_.control,
-                                                   means_.device);
+    auto generation =
+        std::make_shared<Generation>(order_.plan(), means_.worker, *means_.control, means_.device);
     {
       const std::lock_guard lock(mutex_);
       generation_ = generation;

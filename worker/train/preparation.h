@@ -13,8 +13,9 @@
 
 namespace freezepipe::worker {
 
-/// A generation to come, made ready by a thread of its own: groups formed; layers fetched that can be fetched now
-/// (live: the frozen ones, which don't change; at a stand-still: all that come from peers or a checkpoint).
+/// A generation to come, made ready by a thread of its own: groups formed; layers fetched that can
+/// be fetched now (live: the frozen ones, which don't change; at a stand-still: all that come from
+/// peers or a checkpoint).
 class Preparation : public std::enable_shared_from_this<Preparation> {
  public:
   struct Means {
@@ -22,7 +23,8 @@ class Preparation : public std::enable_shared_from_this<Preparation> {
     BackendFactory* control = nullptr;
     BackendFactory* device = nullptr;
     std::string checkpoints;
-    /// State of a layer that this worker holds at the order's step; live: waits until the layer is frozen here.
+    /// State of a layer that this worker holds at the order's step; live: waits until the layer is
+    /// frozen here.
     std::function<LayerState(int layer)> held;
     /// With an empty text: prepared.
     std::function<void(const std::string& error)> done;

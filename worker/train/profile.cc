@@ -92,8 +92,8 @@ v1alpha1::LayerProfile ProfileLayer(const JobContext& job, int index, const at::
 }  // namespace
 
 v1alpha1::ModelProfile ProfileModel(const JobContext& job) {
-  const int64_t batch = std::min<int64_t>(job.spec().training().batch_size(),
-                                          job.dataset().train_size());
+  const int64_t batch =
+      std::min<int64_t>(job.spec().training().batch_size(), job.dataset().train_size());
   const auto sizes = MicroBatchSizes(batch, job.micro_batches());
   std::vector<int64_t> samples(sizes.front());
   std::iota(samples.begin(), samples.end(), 0);

@@ -8,21 +8,24 @@
 
 namespace freezepipe::worker {
 
-/// Gathers what happens in steps and says it: progress at most twice a second, a report a window and an epoch.
+/// Gathers what happens in steps and says it: progress at most twice a second, a report a window
+/// and an epoch.
 class Reporter {
  public:
   using Say = std::function<void(v1alpha1::WorkerMessage)>;
 
   Reporter(const JobContext& job, Say say) : job_(job), say_(std::move(say)) {}
 
-  /// Training starts or goes on with this part of the pipeline; sums of an unfinished window are kept.
+  /// Training starts or goes on with this part of the pipeline; sums of an unfinished window are
+  /// kept.
   void Begin(const Generation& generation);
   /// Training was left: what is unfinished will be computed again.
   void Reset();
 
-  /// After a step; `steps` are done, with layers [0, boundary) frozen. `seconds`: from step to step.
-  void OnStep(const Generation& generation, const Stage& stage, int steps, const StepOutcome& outcome,
-              double seconds);
+  /// After a step; `steps` are done, with layers [0, boundary) frozen. `seconds`: from step to
+  /// step.
+  void OnStep(const Generation& generation, const Stage& stage, int steps,
+              const StepOutcome& outcome, double seconds);
   /// After an epoch's evaluation, on every worker; the lead says it.
   void OnEvaluation(const Generation& generation, int steps, const EvaluationOutcome& outcome,
                     double seconds);

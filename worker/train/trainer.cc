@@ -51,8 +51,8 @@ void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Star
     Leave();
     throw;
   }
-  // The groups stay open until the next generation or the end of the process: a peer may still be reading what
-  // this worker sent last.
+  // The groups stay open until the next generation or the end of the process: a peer may still be
+  // reading what this worker sent last.
   held_.Leave();
 }
 
@@ -125,7 +125,8 @@ void Trainer::Loop() {
 }
 
 StepHeader Trainer::NextHeader() {
-  if (abort_requested_) throw TransportError("aborted");  // a lone worker has no group to learn it from
+  if (abort_requested_)
+    throw TransportError("aborted");  // a lone worker has no group to learn it from
   if (generation_->lead()) {
     const StepHeader header = ComposeHeader();
     pipeline_->IssueHeader(header);
@@ -137,8 +138,8 @@ StepHeader Trainer::NextHeader() {
     }
   }
   const StepHeader header = pipeline_->AwaitHeader();
-  Expect(header.step == step_, "header of step " + std::to_string(header.step) + " before step " +
-                                   std::to_string(step_));
+  Expect(header.step == step_,
+         "header of step " + std::to_string(header.step) + " before step " + std::to_string(step_));
   Expect(header.boundary == BoundaryAt(log_, step_),
          "frozen boundary differs between stages at step " + std::to_string(step_));
   if (header.new_boundary > 0) {
@@ -175,8 +176,10 @@ void Trainer::SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry) {
 
 // The switch to generation g+1 before step S, the same on every worker of both generations:
 // 1. every step up to S-1 is done and every message of g was taken: nothing of g is in flight;
-// 2. the active layers that change hands go peer to peer (the frozen ones went ahead, in the preparation);
-// 3. a barrier over all: from here on every layer of S is where g+1 wants it, and also still where g had it;
+// 2. the active layers that change hands go peer to peer (the frozen ones went ahead, in the
+// preparation);
+// 3. a barrier over all: from here on every layer of S is where g+1 wants it, and also still where
+// g had it;
 // 4. g's groups are closed and training goes on in g+1, or ends here.
 void Trainer::Switch(int number) {
   const auto preparation = take_preparation_(number);

@@ -16,8 +16,8 @@
 
 namespace freezepipe::worker {
 
-/// Trains from step to step, from one generation to the next, until the run ends, a stop is ordered, this worker
-/// is left without a stage, or a step fails.
+/// Trains from step to step, from one generation to the next, until the run ends, a stop is
+/// ordered, this worker is left without a stage, or a step fails.
 class Trainer {
  public:
   /// Gives the preparation of a generation that a header switches to.
@@ -26,11 +26,12 @@ class Trainer {
   Trainer(const JobContext& job, int worker, const std::string& checkpoints, HeldLayers& held,
           LeadOrders& orders, TakePreparation take_preparation, Reporter::Say say);
 
-  /// Returns when there is nothing left to do here. Throws TransportError when a step can't be finished: the
-  /// layers held are then as before that step.
+  /// Returns when there is nothing left to do here. Throws TransportError when a step can't be
+  /// finished: the layers held are then as before that step.
   void Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Start& start);
 
-  /// Makes the Run under way, or the next one if `Arm` isn't called before, throw TransportError. From any thread.
+  /// Makes the Run under way, or the next one if `Arm` isn't called before, throw TransportError.
+  /// From any thread.
   void Abort();
   void Arm() { abort_requested_ = false; }
 
@@ -45,7 +46,8 @@ class Trainer {
   void Leave();
   void Loop();
   StepHeader NextHeader();
-  /// The lead's wishes for the next step. A freeze that is in the log already is said again, not done again.
+  /// The lead's wishes for the next step. A freeze that is in the log already is said again, not
+  /// done again.
   StepHeader ComposeHeader();
   void SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry);
   void Switch(int generation);

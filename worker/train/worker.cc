@@ -222,7 +222,8 @@ void Worker::AbandonPreparation(int generation) {
 void Worker::Train(const v1alpha1::Start& start) {
   std::shared_ptr<Preparation> preparation;
   {
-    const std::lock_guard lock(mutex_);  // an Abort comes before, and takes the preparation, or is seen by Run
+    const std::lock_guard lock(
+        mutex_);  // an Abort comes before, and takes the preparation, or is seen by Run
     if (preparation_ == nullptr || preparation_->number() != start.generation()) return;
     if (!preparation_->ready()) return;
     preparation = std::exchange(preparation_, nullptr);

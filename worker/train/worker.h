@@ -22,8 +22,8 @@ struct WorkerOptions {
   int64_t memory_bytes = 0;
 };
 
-/// One device's process: carries out the coordinator's orders until it is released or the job is over. Orders
-/// arrive on the client's thread; what trains or blocks is done by the thread in Run.
+/// One device's process: carries out the coordinator's orders until it is released or the job is
+/// over. Orders arrive on the client's thread; what trains or blocks is done by the thread in Run.
 class Worker {
  public:
   /// `device_backend`: null on the CPU.

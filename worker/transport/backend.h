@@ -1,19 +1,20 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include <chrono>
 #include <memory>
 #include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 namespace freezepipe::worker {
 
 /// Longest wait for a peer.
 constexpr std::chrono::seconds kGroupTimeout{60};
 
-/// The store that every worker hosts for the generations whose lead it is, on any free port of the host.
+/// The store that every worker hosts for the generations whose lead it is, on any free port of the
+/// host.
 class StoreServer {
  public:
   explicit StoreServer(const std::string& host);

@@ -61,7 +61,8 @@ void Outbox::Send(Message::Kind kind, int micro_batch, const at::Tensor& tensor)
 }
 
 void Outbox::Keep(Handle handle) {
-  // The receiver takes at least an inbox's capacity ahead, so the oldest of many was taken long ago.
+  // The receiver takes at least an inbox's capacity ahead, so the oldest of many was taken long
+  // ago.
   constexpr size_t kMostPending = 64;
   pending_.push_back(std::move(handle));
   while (pending_.size() > kMostPending) {

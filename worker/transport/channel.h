@@ -37,13 +37,14 @@ struct Message {
   /// Index in the global batch (training) or of the evaluation chunk.
   int micro_batch = 0;
   StepHeader header;
-  /// Activation or gradient; shape, type and strides are the sender's. Wait for `pending` before use.
+  /// Activation or gradient; shape, type and strides are the sender's. Wait for `pending` before
+  /// use.
   at::Tensor tensor;
   Handle pending;
 };
 
-/// The sending end of one direction between two neighbours. Shapes travel with every tensor on `control`,
-/// the tensors on `data`. Sends return at once.
+/// The sending end of one direction between two neighbours. Shapes travel with every tensor on
+/// `control`, the tensors on `data`. Sends return at once.
 class Outbox {
  public:
   Outbox(Group& control, Group& data, int peer, int tag);
@@ -62,8 +63,8 @@ class Outbox {
   std::deque<Handle> pending_;
 };
 
-/// The receiving end: a thread of its own takes what comes, up to `capacity` messages ahead. The group must be
-/// aborted before it is destroyed.
+/// The receiving end: a thread of its own takes what comes, up to `capacity` messages ahead. The
+/// group must be aborted before it is destroyed.
 class Inbox {
  public:
   Inbox(Group& control, Group& data, int peer, int tag, at::Device device, size_t capacity);
@@ -71,7 +72,8 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  /// The next message, its tensor ready for use. Adds the seconds waited to *waited. Throws TransportError.
+  /// The next message, its tensor ready for use. Adds the seconds waited to *waited. Throws
+  /// TransportError.
   Message Take(double* waited);
 
  private:

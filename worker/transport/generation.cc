@@ -39,7 +39,8 @@ Generation::Generation(v1alpha1::Plan plan, int worker, BackendFactory& control,
                    [&](const auto& candidate) { return candidate.worker() == host; });
   if (address == plan_.addresses().end()) throw TransportError("plan lacks the lead's address");
 
-  const auto make = [&](const std::string& name, BackendFactory& factory, int group_rank, int size) {
+  const auto make = [&](const std::string& name, BackendFactory& factory, int group_rank,
+                        int size) {
     const auto prefix = std::to_string(plan_.term()) + "/" + std::to_string(number()) + "/" + name;
     try {
       const auto store = ConnectStore(address->host(), address->store_port(), prefix);
@@ -89,8 +90,8 @@ void Generation::Greet(at::Device device) {
 }
 
 void Generation::Abort() {
-  for (Group* group : {transfer_.get(), world_.get(), forward_.get(), backward_.get(),
-                       stage_replicas_.get()}) {
+  for (Group* group :
+       {transfer_.get(), world_.get(), forward_.get(), backward_.get(), stage_replicas_.get()}) {
     if (group != nullptr) group->Abort();
   }
 }

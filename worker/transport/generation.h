@@ -15,12 +15,12 @@ struct Position {
   int replica = 0;
 };
 
-/// One plan's process groups, as one of its workers (or one that leaves by it) sees them. Ready when constructed:
-/// every pair that will talk has carried a message.
+/// One plan's process groups, as one of its workers (or one that leaves by it) sees them. Ready
+/// when constructed: every pair that will talk has carried a message.
 class Generation {
  public:
-  /// Blocks until all workers of plan.addresses take part. `device` makes the groups of tensors that live on a
-  /// device other than the CPU, null if there is none. Throws TransportError.
+  /// Blocks until all workers of plan.addresses take part. `device` makes the groups of tensors
+  /// that live on a device other than the CPU, null if there is none. Throws TransportError.
   Generation(v1alpha1::Plan plan, int worker, BackendFactory& control, BackendFactory* device);
 
   const v1alpha1::Plan& plan() const { return plan_; }

@@ -7,7 +7,8 @@
 namespace freezepipe::worker {
 namespace {
 
-// Gloo and NCCL take dense memory as a flat run of elements: strides (channels-last) are the caller's business.
+// Gloo and NCCL take dense memory as a flat run of elements: strides (channels-last) are the
+// caller's business.
 at::Tensor Flat(const at::Tensor& tensor) {
   return tensor.is_contiguous() ? tensor : tensor.as_strided({tensor.numel()}, {1});
 }
@@ -25,7 +26,8 @@ Handle::~Handle() {
   try {
     Wait();
   } catch (const TransportError&) {
-    // Whoever needed the transfer has seen the error; a dropped handle only keeps the memory alive until here.
+    // Whoever needed the transfer has seen the error; a dropped handle only keeps the memory alive
+    // until here.
   }
 }
 
@@ -108,7 +110,8 @@ void Group::Abort() {
     try {
       work->abort();
     } catch (const std::exception&) {
-      // Gloo's collectives can't be aborted: they end when their peers' connections close, or by time-out.
+      // Gloo's collectives can't be aborted: they end when their peers' connections close, or by
+      // time-out.
     }
   }
 }

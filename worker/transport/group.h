@@ -1,16 +1,17 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <list>
 #include <mutex>
 #include <stdexcept>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
 namespace freezepipe::worker {
 
-/// A peer is gone, a time-out passed, or the group was aborted: the step under way can't be finished.
+/// A peer is gone, a time-out passed, or the group was aborted: the step under way can't be
+/// finished.
 class TransportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -26,20 +27,22 @@ class Handle {
   Handle& operator=(Handle&& other) noexcept;
   ~Handle();
 
-  /// Blocks until the transfer is done (CPU), or makes the current stream wait for it (CUDA). Throws
-  /// TransportError. A second call does nothing.
+  /// Blocks until the transfer is done (CPU), or makes the current stream wait for it (CUDA).
+  /// Throws TransportError. A second call does nothing.
   void Wait();
 
  private:
   friend class Group;
-  Handle(Group* group, c10::intrusive_ptr<c10d::Work> work) : group_(group), work_(std::move(work)) {}
+  Handle(Group* group, c10::intrusive_ptr<c10d::Work> work)
+      : group_(group), work_(std::move(work)) {}
 
   Group* group_ = nullptr;
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
-/// Some workers that send to each other and reduce together, on one c10d backend. Sends and receives may come from
-/// several threads; collectives from one. Tensors must be dense; a receive's tensor has the sent one's bytes.
+/// Some workers that send to each other and reduce together, on one c10d backend. Sends and
+/// receives may come from several threads; collectives from one. Tensors must be dense; a receive's
+/// tensor has the sent one's bytes.
 class Group {
  public:
   Group(c10::intrusive_ptr<c10d::Backend> backend, int rank, int size)
