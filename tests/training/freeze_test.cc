@@ -1,5 +1,6 @@
 // Freezing is numerics, repartitioning is placement: weights follow from manifest, seed and freeze
 // log alone.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
@@ -112,6 +113,33 @@ TEST_F(Freeze, ClippingAndBothSchedulesGoOnWithAStageThatHasNothingToTrain) {
     ExpectSameLosses(run.losses, losses);
   }
   ASSERT_EQ(losses.size(), 240u);
+}
+
+TEST_F(Freeze, RecomputeWithAFrozenPrefixStillTrainsTheFirstActiveLayer) {
+  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3)};
+  SetManual(log);
+  spec_.mutable_training()->set_epochs(3);
+  spec_.mutable_pipeline()->set_recompute(v1alpha1::Recompute::Always);
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  ExpectSameWeights(run.weights, TrainPlainly(spec_, log).weights);
+}
+
+TEST_F(Freeze, ReplicasFreezeTogetherAndReduceWhatIsStillActive) {
+  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3), Entry(20, 25, 6)};
+  SetManual(log);
+  spec_.mutable_training()->set_epochs(3);
+  spec_.mutable_training()->set_precision(v1alpha1::Precision::Float64);
+  spec_.mutable_worker()->set_count(4);
+  spec_.mutable_pipeline()->set_replicas(2);
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const auto plain = TrainPlainly(spec_, log);
+  ASSERT_EQ(run.weights.size(), plain.weights.size());
+  for (const auto& [name, tensor] : plain.weights) {
+    const double difference = (run.weights.at(name) - tensor).abs().max().item<double>();
+    EXPECT_LE(difference, 1e-9 * tensor.abs().max().item<double>()) << name;
+  }
 }
 
 TEST_F(Freeze, WhatThePolicyFroze_ReplayedAsManual_GivesTheSameWeights) {

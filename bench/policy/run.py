@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Freeze policies on part of CIFAR-10: accuracy against no freezing, by paired seeds, and what freezing saves.
+
+    bench/policy/run.py --cifar10 DIR [--settings scratch finetune augmented] [--seeds 0 1 2] [--policies none rule linear]
+                        [--out FILE] [--bin DIR]
+
+Settings (vgg11_bn at width 0.25, 10,000 training and 10,000 test images, batch 128, SGD 0.9, weight decay 5e-4, cosine):
+  scratch    lr 0.05, 15 epochs, no augmentation
+  finetune   lr 0.02, 10 epochs, from a network trained 15 epochs (lr 0.1, flip and crop) on 20,000 other images
+             whose classes were paired to five; new head
+  augmented  as scratch, with flip and crop
+Policies: none; rule (the default, GradientChange); linear (Schedule from 0.3 to 0.9), the control.
+Two jobs run side by side, each with one worker and one thread: weights don't depend on the number of stages, so
+accuracies hold for any. "saved" is the share of step time that frozen layers save when they run forward only, from
+the measured layer times (`freezepipe-worker profile`) and the freeze log. --timed runs one seed of none and rule
+with two workers, alone, for seconds and device-seconds.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import common
+
+RECORD = 1 + 3072
+POLICIES = {
+    "none": {"policy": "None"},
+    "rule": {"policy": "GradientChange"},
+    "linear": {"policy": "Schedule"},
+}
+
+
+def write_pretraining_data(source, folder):
+    """20,000 images that no setting trains on (the third and the fifth batch file), ten classes paired to five."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def paired(*names):
+        records = bytearray(b"".join((source / name).read_bytes() for name in names))
+        for at in range(0, len(records), RECORD):
+            records[at] //= 2
+        return records
+
+    train = paired("data_batch_3.bin", "data_batch_5.bin")
+    part = 4_000 * RECORD  # the format wants five files
+    for k in range(5):
+        (folder / f"data_batch_{k + 1}.bin").write_bytes(train[k * part:(k + 1) * part])
+    (folder / "test_batch.bin").write_bytes(paired("test_batch.bin"))
+
+
+def pretrain(arguments, scratch):
+    data = scratch / "pretraining"
+    write_pretraining_data(arguments.cifar10, data)
+    spec = common.cifar_spec(data, train=20_000, epochs=15, lr=0.1)
+    spec["dataset"]["classes"] = [0, 1, 2, 3, 4]
+    spec["dataset"]["augmentation"] = {"randomCropPadding": 4, "randomHorizontalFlip": True}
+    summary, _ = common.run(spec, scratch / "pretrain", arguments.bin)
+    print(f"pretrained: {100 * summary['accuracy']:.1f} % on the paired classes", flush=True)
+    return scratch / "pretrain" / "output" / "model.safetensors"
+
+
+def setting_spec(arguments, setting, policy, seed, weights):
+    spec = common.cifar_spec(arguments.cifar10, seed=seed)
+    if setting == "finetune":
+        spec["training"]["epochs"] = 10
+        spec["training"]["optimizer"]["learningRate"] = 0.02
+        spec["model"]["initialWeights"] = {"path": str(weights), "ignoreMismatched": True}
+    if setting == "augmented":
+        spec["dataset"]["augmentation"] = {"randomCropPadding": 4, "randomHorizontalFlip": True}
+    spec["freeze"] = dict(POLICIES[policy])
+    return spec
+
+
+def profile(arguments):
+    """Forward and backward seconds of each layer."""
+    spec = json.dumps(common.cifar_spec(arguments.cifar10, seed=0))
+    defaults = {"worker": {"count": 1, "threads": 1}}
+    spec = json.dumps({**json.loads(spec), **defaults})
+    text = subprocess.run([arguments.bin / "freezepipe-worker", "profile"], input=spec, capture_output=True,
+                          text=True, check=True).stdout
+    return [(layer["forwardSeconds"], layer["backwardSeconds"]) for layer in json.loads(text)["layers"]]
+
+
+def saved(layers, log, steps):
+    """Share of the run's step time that no backward pass of frozen layers saves."""
+    whole = sum(forward + backward for forward, backward in layers)
+    total = 0.0
+    boundary_from = {entry["boundary"]: entry["frozenAt"] for entry in log}
+    for layer, (_, backward) in enumerate(layers):
+        frozen_at = min((at for boundary, at in boundary_from.items() if boundary > layer), default=steps)
+        total += backward * max(0, steps - frozen_at)
+    return total / (whole * steps)
+
+
+def run_all(arguments, scratch, jobs):
+    """Runs (key, spec) two at a time; yields (key, summary)."""
+    waiting, running = list(jobs), []
+    while waiting or running:
+        while waiting and len(running) < 2:
+            key, spec = waiting.pop(0)
+            folder = scratch / "-".join(map(str, key))
+            core = ({0, 1} - {job[3] for job in running}).pop()
+            running.append((key, folder, common.start(spec, folder, arguments.bin, ["taskset", "-c", str(core)]), core))
+        for job in list(running):
+            key, folder, process, _ = job
+            if process.poll() is None:
+                continue
+            running.remove(job)
+            if process.returncode != 0:
+                raise SystemExit(f"{key} failed\n" + (folder / "log").read_text()[-2000:])
+            yield key, common.result(folder)[0]
+        if running:
+            try:
+                running[0][2].wait(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                pass
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cifar10", type=pathlib.Path, required=True, help="folder with data_batch_1.bin ...")
+    parser.add_argument("--settings", nargs="+", default=["scratch", "finetune", "augmented"])
+    parser.add_argument("--policies", nargs="+", default=["none", "rule", "linear"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--timed", action="store_true")
+    parser.add_argument("--out", type=pathlib.Path, help="JSON lines, one a run, appended")
+    parser.add_argument("--bin", type=pathlib.Path, default=common.BIN)
+    arguments = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        layers = profile(arguments)
+        weights = pretrain(arguments, scratch) if "finetune" in arguments.settings else None
+        jobs = [
+            ((setting, policy, seed), setting_spec(arguments, setting, policy, seed, weights))
+            for setting in arguments.settings for seed in arguments.seeds for policy in arguments.policies
+        ]
+        accuracy, share = {}, {}
+        for key, summary in run_all(arguments, scratch, jobs):
+            accuracy[key] = 100 * summary["accuracy"]
+            share[key] = 100 * saved(layers, summary["freezeLog"], summary["totalSteps"])
+            row = dict(setting=key[0], policy=key[1], seed=key[2], accuracy=round(accuracy[key], 2),
+                       saved=round(share[key], 1), frozen_at=[entry["frozenAt"] for entry in summary["freezeLog"]])
+            print(row, flush=True)
+            if arguments.out:
+                with open(arguments.out, "a") as out:
+                    out.write(json.dumps(row) + "\n")
+        for setting in arguments.settings:
+            for policy in arguments.policies:
+                runs = [accuracy[setting, policy, seed] for seed in arguments.seeds]
+                line = f"{setting:10s} {policy:7s} accuracy {statistics.mean(runs):.2f} ({min(runs):.2f}-{max(runs):.2f})"
+                if policy != "none" and "none" in arguments.policies:
+                    deltas = [accuracy[setting, policy, s] - accuracy[setting, "none", s] for s in arguments.seeds]
+                    line += f"  against none {statistics.mean(deltas):+.2f} (" + " ".join(f"{d:+.2f}" for d in deltas)
+                    line += f")  saved {statistics.mean(share[setting, policy, s] for s in arguments.seeds):.1f} %"
+                print(line)
+            if arguments.timed:
+                for policy in ("none", "rule"):
+                    spec = setting_spec(arguments, setting, policy, arguments.seeds[0], weights)
+                    spec["worker"]["count"] = 2
+                    summary, _ = common.run(spec, scratch / f"timed-{setting}-{policy}", arguments.bin)
+                    print(f"{setting:10s} {policy:7s} 2 workers: {summary['wallSeconds']:.0f} s, "
+                          f"{summary['deviceSeconds']:.0f} device-seconds, {len(summary['releases'])} released")
+
+
+if __name__ == "__main__":
+    main()
