@@ -31,9 +31,8 @@ class Transport : public testing::Test {
       address.set_host(kHost);
       address.set_store_port(stores_[worker].port());
     }
-    auto other = std::async(std::launch::async, [&] {
-      return std::make_unique<Generation>(plan, 1, *gloo_, nullptr);
-    });
+    auto other = std::async(std::launch::async,
+                            [&] { return std::make_unique<Generation>(plan, 1, *gloo_, nullptr); });
     workers_[0] = std::make_unique<Generation>(plan, 0, *gloo_, nullptr);
     workers_[1] = other.get();
   }
@@ -59,9 +58,9 @@ TEST_F(Transport, ShapesTypesAndStridesTravelWithEveryTensor) {
   Outbox outbox(workers_[0]->world(), workers_[0]->forward(), 1, 20);
   Inbox inbox(workers_[1]->world(), workers_[1]->forward(), 0, 20, at::kCPU, 4);
   const auto images = at::arange(2 * 3 * 4 * 5, at::kFloat).view({2, 3, 4, 5});
-  const std::vector<at::Tensor> sent = {
-      images, images.contiguous(at::MemoryFormat::ChannelsLast), images.slice(0, 0, 1).to(at::kDouble),
-      at::arange(7, at::kBFloat16)};
+  const std::vector<at::Tensor> sent = {images, images.contiguous(at::MemoryFormat::ChannelsLast),
+                                        images.slice(0, 0, 1).to(at::kDouble),
+                                        at::arange(7, at::kBFloat16)};
   outbox.Send(StepHeader{.step = 5, .boundary = 2});
   for (int i = 0; i < static_cast<int>(sent.size()); ++i) {
     outbox.Send(Message::Kind::kTraining, i, sent[i]);
