@@ -1,4 +1,5 @@
 // The gRPC adapter with real clients over loopback.
+#include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -146,7 +147,9 @@ TEST_F(CoordinatorServerTest, EndsWithStreamsOpen) {
   v1alpha1::Order order;
   ASSERT_TRUE(client.Read(&order));
   server_.reset();
-  EXPECT_EQ(client.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  // Cancelled where the server hadn't heard yet that its write was done.
+  EXPECT_THAT(client.Finish().error_code(),
+              testing::AnyOf(grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::CANCELLED));
 }
 
 }  // namespace
