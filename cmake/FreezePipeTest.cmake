@@ -1,12 +1,14 @@
 include(GoogleTest)
 
-# freezepipe_test(NAME SOURCES a.cc ... LIBS x ... [LABELS fast|slow ...] [TIMEOUT seconds] [WHOLE])
-# A GoogleTest program. Label fast: all of them together take under a minute. WHOLE: one ctest entry for the
+# freezepipe_test(NAME SOURCES a.cc ... LIBS x ... [LABEL fast|fast-tsan|slow|training|gpu|long] [TIMEOUT seconds]
+#                 [WHOLE])
+# A GoogleTest program. Label fast: all of them together take under a minute; fast-tsan: also run under
+# ThreadSanitizer. WHOLE: one ctest entry for the
 # program instead of one for each case (programs whose start-up costs more than their cases).
 function(freezepipe_test name)
-  cmake_parse_arguments(T "WHOLE" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
-  if(NOT T_LABELS)
-    set(T_LABELS fast)
+  cmake_parse_arguments(T "WHOLE" "TIMEOUT;LABEL" "SOURCES;LIBS" ${ARGN})
+  if(NOT T_LABEL)
+    set(T_LABEL fast)
   endif()
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
@@ -17,9 +19,9 @@ function(freezepipe_test name)
     FREEZEPIPE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   if(T_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT})
   else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
-      PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+      PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT})
   endif()
 endfunction()

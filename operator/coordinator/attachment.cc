@@ -34,6 +34,9 @@ void RepeatOrders(SessionState& state, int worker) {
   const bool member = state.Needed().contains(worker);
   const bool leads = state.current && worker == LeadOf(*state.current);
   switch (state.phase) {
+    case Phase::kProfiling:
+      if (worker == ProfilingWorker(state)) SendProfile(state);
+      break;
     case Phase::kPreparing:
     case Phase::kPreparingLive:
       if (state.next->members.contains(worker) && !state.next->prepared.contains(worker)) {

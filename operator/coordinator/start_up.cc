@@ -30,12 +30,16 @@ void MakeFirstPlan(SessionState& state) {
 void AskForProfile(SessionState& state) {
   state.phase = Phase::kProfiling;
   state.profiling_since = state.now;
+  SendProfile(state);
+}
+
+}  // namespace
+
+void SendProfile(SessionState& state) {
   auto order = state.NewOrder();
   order.mutable_profile();
   state.Send(ProfilingWorker(state), order);
 }
-
-}  // namespace
 
 void StartJob(SessionState& state) {
   state.started_at = state.now;

@@ -12,6 +12,9 @@ void ContinueStartUp(SessionState& state);
 
 void OnProfile(SessionState& state, int worker, const v1alpha1::ProfileReport& report);
 
+/// To the worker that measures the layers.
+void SendProfile(SessionState& state);
+
 /// The worker that measures the layers.
 int ProfilingWorker(const SessionState& state);
 

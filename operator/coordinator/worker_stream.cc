@@ -43,7 +43,11 @@ void WorkerStream::FinishIfIdle() {
 
 void WorkerStream::OnReadDone(bool ok) {
   if (!ok) {
-    Close(grpc::Status::OK);
+    // The worker has said all. An order under way may still reach it: not cancelled, as Close
+    // would.
+    std::lock_guard lock(mutex_);
+    if (!closing_) closing_ = grpc::Status::OK;
+    FinishIfIdle();
     return;
   }
   if (!service_->OnMessage(this, std::move(incoming_))) {
