@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -69,6 +70,7 @@ void KeepFreedMemory() {
 }
 
 void Train(const WorkerOptions& options, const std::string& device_name) {
+  std::signal(SIGPIPE, SIG_IGN);  // a peer that dies is a failed step, not this process's end
   KeepFreedMemory();
   auto with_device = options;
   auto opened = OpenDevice(device_name);

@@ -132,7 +132,7 @@ coordinator::JobSetup LocalRun::Setup() const {
   setup.layer_names = LayerNames(plan_);
   setup.shape = Shape(plan_);
   setup.checkpoint_directory = std::filesystem::absolute(output_->checkpoints());
-  if (plan_.resume) setup.resume = plan_.resume->checkpoint;
+  if (plan_.resume && plan_.resume->checkpoint.step > 0) setup.resume = plan_.resume->checkpoint;
   return setup;
 }
 

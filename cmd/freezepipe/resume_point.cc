@@ -24,12 +24,12 @@ absl::StatusOr<ResumePoint> FindResumePoint(const OutputDirectory& output,
                                                       "; give another --output to start anew"));
   }
   const auto index = coordinator::ReadNewestCheckpoint(output.checkpoints());
-  if (!index.ok()) {
+  if (!index.ok() && !absl::IsNotFound(index.status())) {
     return absl::NotFoundError(
         absl::StrCat("cannot resume the run in ", output.path(), ": ", index.status().message()));
   }
   ResumePoint point;
-  point.checkpoint = coordinator::MakeResume(*index);
+  if (index.ok()) point.checkpoint = coordinator::MakeResume(*index);
   std::error_code error;
   if (std::filesystem::exists(output.events(), error)) {
     auto events = RecoverEvents(output.events());

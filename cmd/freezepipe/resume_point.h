@@ -12,13 +12,14 @@ namespace freezepipe::cli {
 
 /// Where an earlier run in the same folder left off.
 struct ResumePoint {
+  /// Step 0 where the run ended before its first checkpoint: it starts over.
   coordinator::JobSetup::Resume checkpoint;
   /// Everything that happened until then.
   std::vector<v1alpha1::JobEvent> events;
 };
 
 /// The newest complete checkpoint of the folder. The error says why the job can't go on from there:
-/// there is none, or the manifest would make it another job.
+/// it is damaged, or the manifest would make it another job.
 absl::StatusOr<ResumePoint> FindResumePoint(const OutputDirectory& output,
                                             const v1alpha1::FreezePipeJobSpec& spec);
 

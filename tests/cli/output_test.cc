@@ -71,7 +71,7 @@ TEST_F(CliTest, AnEarlierRunIsNotOverwritten) {
                                    "freezepipe-output/small/summary.json", "job.yaml"));
 }
 
-TEST_F(CliTest, ResumeNeedsARunWithACheckpoint) {
+TEST_F(CliTest, ResumeNeedsARunWhoseCheckpointCanBeRead) {
   AddWorker();
   WriteManifest();
   Outcome outcome = Run({"run", "job.yaml", "--resume"});
@@ -79,6 +79,7 @@ TEST_F(CliTest, ResumeNeedsARunWithACheckpoint) {
   EXPECT_THAT(outcome.err, HasSubstr("holds no run to resume"));
 
   Write("freezepipe-output/small/manifest.yaml", Read("job.yaml"));
+  Write("freezepipe-output/small/checkpoints/step-00000004/checkpoint.json", "{");
   outcome = Run({"run", "job.yaml", "--resume"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("cannot resume the run in freezepipe-output/small"));

@@ -119,6 +119,16 @@ TEST_F(Recovery, StoppedByCtrlCAndResumedWithAnotherNumberOfStages) {
   ExpectSameWeights(run.weights, plain.weights);
 }
 
+TEST_F(Recovery, StoppedBeforeTheFirstCheckpointItStartsOver) {
+  {
+    JobRun job(folder_.path() / "run", spec_);
+    job.Await([](const JobEvent& event) { return event.has_worker_started(); });
+    job.Signal(SIGKILL);
+    job.Finish();
+  }
+  ExpectLikeUndisturbed(RunJob(folder_.path() / "run", spec_, {"--resume"}));
+}
+
 TEST_F(Recovery, NoWorkerOutlivesItsCoordinator) {
   JobRun job(folder_.path() / "run", spec_);
   job.Await([](const JobEvent& event) { return event.has_window_done(); });

@@ -35,9 +35,13 @@ std::string Stages(const v1alpha1::PlanMade& plan) {
 
 std::string Progress(const JobView& view) {
   const auto& progress = view.progress;
-  return absl::StrFormat("step %d/%d  epoch %d/%d  loss %.4f  %s samples/s  %s left", view.step,
-                         view.facts.total_steps, view.Epoch(), view.facts.epochs, progress.loss(),
-                         Thousands(progress.samples_per_second()), Clock(progress.seconds_left()));
+  std::string line = absl::StrFormat("step %d/%d  epoch %d/%d", view.step, view.facts.total_steps,
+                                     view.Epoch(), view.facts.epochs);
+  if (progress.step_seconds() > 0) {  // else nothing was measured yet
+    absl::StrAppendFormat(&line, "  loss %.4f  %s samples/s  %s left", progress.loss(),
+                          Thousands(progress.samples_per_second()), Clock(progress.seconds_left()));
+  }
+  return line;
 }
 
 std::optional<StyledLine> Describe(const JobEvent& event, const JobView& view, Detail detail) {

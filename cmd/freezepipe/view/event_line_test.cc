@@ -65,10 +65,12 @@ TEST(EventLineTest, SaysHowAnEpochWent) {
 
 TEST(EventLineTest, AWindowTellsTheNewestProgressWhereThereIsNoLiveView) {
   JobView view = View();
+  const std::string window = R"({"time": 9, "step": 125, "windowDone": {}})";
+  EXPECT_EQ(Line(window, view), "   0:09  step 125/400  epoch 2/4");
+  view.progress.set_step_seconds(0.05);
   view.progress.set_loss(0.5);
   view.progress.set_samples_per_second(2400);
   view.progress.set_seconds_left(200);
-  const std::string window = R"({"time": 9, "step": 125, "windowDone": {}})";
   EXPECT_EQ(Line(window, view),
             "   0:09  step 125/400  epoch 2/4  loss 0.5000  2,400 samples/s  3:20 left");
   EXPECT_EQ(Line(window, view, Detail::kEvents), "");
