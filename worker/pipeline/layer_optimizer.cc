@@ -44,7 +44,6 @@ LayerOptimizer::LayerOptimizer(const v1alpha1::OptimizerSpec& spec, NamedTensors
 }
 
 LayerOptimizer::~LayerOptimizer() = default;
-LayerOptimizer::LayerOptimizer(LayerOptimizer&&) noexcept = default;
 
 void LayerOptimizer::Step(double learning_rate) {
   if (optimizer_ == nullptr) return;

@@ -23,7 +23,6 @@ class LayerOptimizer {
   /// Parameters under their names in the layer; none is fine.
   LayerOptimizer(const v1alpha1::OptimizerSpec& spec, NamedTensors parameters);
   ~LayerOptimizer();
-  LayerOptimizer(LayerOptimizer&&) noexcept;
 
   /// One update from the parameters' gradients, which are then dropped.
   void Step(double learning_rate);

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <string>
+#include <utility>
 
 #include "worker/model/seed.h"
 
@@ -51,6 +52,7 @@ void Stage::BeginStep(int step, int boundary, int last_micro_batch) {
   step_ = step;
   boundary_ = boundary;
   last_micro_batch_ = last_micro_batch;
+  output_checked_ = false;
   saved_.clear();
   for (const auto& layer : layers_) {
     if (layer->index() < boundary && !layer->frozen()) layer->Freeze();
@@ -114,8 +116,7 @@ at::Tensor Stage::Forward(int micro_batch, const at::Tensor& input) {
   }
   // One micro-batch's output a step tells a run that has diverged, at a hundredth of the layer's
   // time; on a GPU it would make the host wait.
-  const bool first_of_step = saved_.size() <= 1;
-  if (first_of_step && job_.device().is_cpu() && !IsFinite(value)) {
+  if (!std::exchange(output_checked_, true) && job_.device().is_cpu() && !IsFinite(value)) {
     BlameNotFinite(micro_batch, input);
   }
   return value;

@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -42,15 +41,14 @@ class Stage {
   at::Tensor Backward(int micro_batch, const at::Tensor& gradient);
   at::Tensor Evaluate(const at::Tensor& input);
 
-  /// Throws NotFiniteError naming the first layer whose output is not finite when run on `input`.
-  [[noreturn]] void BlameNotFinite(int micro_batch, const at::Tensor& input);
-
  private:
   struct Saved {
     at::Tensor input;   // of the first active layer, a leaf
     at::Tensor output;  // undefined where it is to be recomputed
   };
 
+  /// Throws NotFiniteError naming the first layer whose output is not finite when run on `input`.
+  [[noreturn]] void BlameNotFinite(int micro_batch, const at::Tensor& input);
   bool Recomputes(int micro_batch) const;
   at::Tensor Run(size_t first, size_t end, at::Tensor value, ForwardContext context);
   size_t first_active() const;
@@ -60,6 +58,7 @@ class Stage {
   int step_ = 0;
   int boundary_ = 0;
   int last_micro_batch_ = 0;
+  bool output_checked_ = false;  // in this step
   std::map<int, Saved> saved_;
 };
 

@@ -16,7 +16,7 @@ namespace freezepipe::worker {
 /// A generation to come, made ready by a thread of its own: groups formed; layers fetched that can
 /// be fetched now (live: the frozen ones, which don't change; at a stand-still: all that come from
 /// peers or a checkpoint).
-class Preparation : public std::enable_shared_from_this<Preparation> {
+class Preparation {
  public:
   struct Means {
     int worker = 0;

@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kProgressInterval{500};
 
 }  // namespace
 
-void Reporter::Begin(const Generation& generation) {
+void Reporter::Begin() {
   last_progress_ = std::chrono::steady_clock::now();
   samples_since_ = 0;
 }

@@ -16,9 +16,9 @@ class Reporter {
 
   Reporter(const JobContext& job, Say say) : job_(job), say_(std::move(say)) {}
 
-  /// Training starts or goes on with this part of the pipeline; sums of an unfinished window are
+  /// Training starts or goes on; sums of an unfinished window are
   /// kept.
-  void Begin(const Generation& generation);
+  void Begin();
   /// Training was left: what is unfinished will be computed again.
   void Reset();
 

@@ -71,11 +71,6 @@ void Outbox::Keep(Handle handle) {
   }
 }
 
-void Outbox::Flush() {
-  for (auto& handle : pending_) handle.Wait();
-  pending_.clear();
-}
-
 Inbox::Inbox(Group& control, Group& data, int peer, int tag, at::Device device, size_t capacity)
     : control_(control),
       data_(data),

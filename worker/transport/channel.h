@@ -51,8 +51,6 @@ class Outbox {
 
   void Send(const StepHeader& header);
   void Send(Message::Kind kind, int micro_batch, const at::Tensor& tensor);
-  /// Waits until everything sent has been taken.
-  void Flush();
 
  private:
   void Keep(Handle handle);
