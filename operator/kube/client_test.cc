@@ -153,7 +153,7 @@ TEST_F(ClientRequests, StopEndsTheWaitForATurn) {
 class ClientAndServer : public testing::Test {
  protected:
   const std::shared_ptr<FakeApiServer> server_ = std::make_shared<FakeApiServer>();
-  Client client_{server_, {}};
+  Client client_{server_, {.requests_per_second = 1e6}};
 };
 
 TEST_F(ClientAndServer, ListsAllPages) {
