@@ -49,8 +49,10 @@ const std::map<std::string, Twin, std::less<>>& Twins() {
       {"hidden-sizes-are-mlp", On<ZooSpec>([](const auto& s) {
          return s.hidden_sizes().empty() || s.name() == ZooModel::mlp;
        })},
-      {"normalization-pairs",
-       On<DatasetSpec>([](const auto& s) { return s.mean_size() == s.std_size(); })},
+      {"mean-for-each-std",
+       On<DatasetSpec>([](const auto& s) { return s.mean_size() >= s.std_size(); })},
+      {"std-for-each-mean",
+       On<DatasetSpec>([](const auto& s) { return s.std_size() >= s.mean_size(); })},
       {"nesterov-needs-momentum",
        On<OptimizerSpec>([](const auto& s) { return !s.nesterov() || s.momentum() > 0; })},
       {"step-needs-step-size", On<LearningRateScheduleSpec>([](const auto& s) {
