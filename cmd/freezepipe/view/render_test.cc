@@ -96,6 +96,13 @@ TEST(RenderTest, FitsAnyWidth) {
   }
 }
 
+TEST(RenderTest, LeavesOutWholePartsOnANarrowTerminal) {
+  EXPECT_THAT(Texts(RenderJob(HalfDone(), 39)),
+              ElementsAre("small  Running", "[========>         ] 50 %  step 200/400",
+                          "loss 0.2500   2,400 samples/s", "  stage 0  conv1..conv2    2 frozen",
+                          "  stage 1  conv3..head     1 frozen"));
+}
+
 TEST(RenderTest, BarIsEmptyAtTheStartAndFullAtTheEnd) {
   JobView view = HalfDone();
   view.step = 0;
