@@ -30,6 +30,9 @@ std::optional<v1alpha1::FreezePipeJob> ReadJob(const std::string& path,
 }
 
 bool CheckFaults(const std::string& path, const v1alpha1::JobDescription& description) {
+  for (const auto& warning : description.warnings()) {
+    PrintWarning(absl::StrCat(warning.path(), ": ", warning.message()));
+  }
   std::vector<ManifestFault> faults;
   for (const auto& fault : description.faults()) faults.push_back({fault.path(), fault.message()});
   return PrintFaults(path, faults);

@@ -16,8 +16,8 @@ namespace freezepipe::cli {
 std::optional<v1alpha1::FreezePipeJob> ReadJob(const std::string& path,
                                                const std::vector<std::string>& sets);
 
-/// Prints what `freezepipe-worker describe` found wrong with the file's job; false when there is
-/// anything.
+/// Prints what `freezepipe-worker describe` found wrong with the file's job, and its warnings;
+/// false when there are faults.
 bool CheckFaults(const std::string& path, const v1alpha1::JobDescription& description);
 
 /// metadata.name, or the file's name without its extension where there is none.

@@ -4,6 +4,7 @@
 
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "worker/checkpoint/safetensors.h"
 #include "worker/model/layer_tensors.h"
@@ -46,17 +47,20 @@ void LoadInitialWeights(const v1alpha1::InitialWeightsSpec& spec, const Model& m
   }
 }
 
-std::vector<std::string> CheckInitialWeights(const v1alpha1::InitialWeightsSpec& spec,
-                                             const Model& model, int layer, const Layer& target) {
+WeightsFit CheckInitialWeights(const v1alpha1::InitialWeightsSpec& spec, const Model& model,
+                               int layer, const Layer& target) {
   const safetensors::Reader reader(spec.path());
-  std::vector<std::string> mismatches;
-  if (spec.ignore_mismatched()) return mismatches;
+  WeightsFit fit;
   for (const auto& [tensor_name, tensor] : LayerTensors(target)) {
     const std::string name = ExportName(model, layer, tensor_name);
     std::string mismatch = Mismatch(reader.Find(name), name, tensor);
-    if (!mismatch.empty()) mismatches.push_back(spec.path() + ": " + mismatch);
+    if (mismatch.empty()) {
+      ++fit.fitting;
+    } else {
+      fit.mismatches.push_back(std::move(mismatch));
+    }
   }
-  return mismatches;
+  return fit;
 }
 
 }  // namespace freezepipe::worker

@@ -15,9 +15,17 @@ namespace freezepipe::worker {
 void LoadInitialWeights(const v1alpha1::InitialWeightsSpec& spec, const Model& model, int layer,
                         Layer& target);
 
-/// What LoadInitialWeights would say of every tensor that does not fit; reads the file's header
-/// alone. Throws std::runtime_error when the file is missing or damaged.
-std::vector<std::string> CheckInitialWeights(const v1alpha1::InitialWeightsSpec& spec,
-                                             const Model& model, int layer, const Layer& target);
+/// How a layer's parameters and buffers fit a file.
+struct WeightsFit {
+  /// Tensors that the file has in the right shape.
+  int fitting = 0;
+  /// What is wrong with each of the others, naming it.
+  std::vector<std::string> mismatches;
+};
+
+/// Reads the file's header alone; ignoreMismatched changes nothing. Throws std::runtime_error when
+/// the file is missing or damaged.
+WeightsFit CheckInitialWeights(const v1alpha1::InitialWeightsSpec& spec, const Model& model,
+                               int layer, const Layer& target);
 
 }  // namespace freezepipe::worker

@@ -15,6 +15,7 @@ namespace freezepipe::worker {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::unique_ptr<Model> MakeVgg(int classes) {
@@ -62,8 +63,10 @@ TEST_F(InitialWeightsTest, LoadsParametersAndBuffers) {
   for (int i = 0; i < model_->size(); ++i) {
     const auto layer = model_->MakeLayer(i, 2);
     LoadInitialWeights(spec_, *model_, i, *layer);
-    EXPECT_TRUE(CheckInitialWeights(spec_, *model_, i, *layer).empty());
     const auto loaded = LayerTensors(*layer), expected = LayerTensors(*sources_[i]);
+    const WeightsFit fit = CheckInitialWeights(spec_, *model_, i, *layer);
+    EXPECT_EQ(fit.fitting, static_cast<int>(expected.size()));
+    EXPECT_TRUE(fit.mismatches.empty());
     for (size_t t = 0; t < loaded.size(); ++t) {
       EXPECT_TRUE(at::equal(loaded[t].second, expected[t].second)) << loaded[t].first;
     }
@@ -83,7 +86,10 @@ TEST_F(InitialWeightsTest, MismatchNamesTensorAndBothShapes) {
   const int head = other->size() - 1;
   EXPECT_THAT(ErrorOf(*other, head), AllOf(HasSubstr(spec_.path()), HasSubstr("head.linear.weight"),
                                            HasSubstr("[10, 51]"), HasSubstr("[7, 51]")));
-  EXPECT_EQ(CheckInitialWeights(spec_, *other, head, *other->MakeLayer(head, 2)).size(), 2);
+  const WeightsFit fit = CheckInitialWeights(spec_, *other, head, *other->MakeLayer(head, 2));
+  EXPECT_EQ(fit.fitting, 0);
+  EXPECT_THAT(fit.mismatches,
+              ElementsAre(HasSubstr("head.linear.weight"), HasSubstr("head.linear.bias")));
   EXPECT_EQ(ErrorOf(*other, 0), "");
 }
 

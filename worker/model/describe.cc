@@ -4,7 +4,9 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -30,6 +32,7 @@ class Describer {
     Try("spec.model", [this] { DescribeModel(); });
     if (model_ == nullptr) return description_;
     CheckLayerNumbers();
+    CheckManualFreezes();
     return description_;
   }
 
@@ -38,6 +41,12 @@ class Describer {
     auto* fault = description_.add_faults();
     fault->set_path(path);
     fault->set_message(message);
+  }
+
+  void Warning(const std::string& path, const std::string& message) {
+    auto* warning = description_.add_warnings();
+    warning->set_path(path);
+    warning->set_message(message);
   }
 
   /// Turns exceptions into faults: at their own path if they have one, else at `path`.
@@ -61,6 +70,16 @@ class Describer {
     description_.set_test_samples(dataset_->test_size());
     const Sampler sampler(dataset_->train_size(), spec_.training().batch_size(), /*seed=*/0);
     description_.set_steps_per_epoch(sampler.steps_per_epoch());
+    const auto& limit = spec_.dataset().limit();
+    CheckLimit("train", limit.train(), dataset_->train_size());
+    CheckLimit("test", limit.test(), dataset_->test_size());
+  }
+
+  void CheckLimit(const std::string& part, int limit, int64_t samples) {
+    if (limit <= samples) return;
+    Warning("spec.dataset.limit." + part, std::to_string(limit) + " is more than the " +
+                                              std::to_string(samples) +
+                                              " samples that there are: all are used");
   }
 
   /// Makes one layer after the other, for a large model's weights at once may not fit here.
@@ -70,6 +89,7 @@ class Describer {
     const at::NoGradGuard no_grad;
     at::Tensor sample = at::zeros({1, shape.channels, shape.height, shape.width});
     bool weights_readable = spec_.model().has_initial_weights();
+    WeightsFit fit;
     for (int i = 0; i < model_->size(); ++i) {
       const std::shared_ptr<Layer> layer = model_->MakeLayer(i, spec_.training().seed());
       sample = layer->Forward(sample, {.training = false});
@@ -79,22 +99,46 @@ class Describer {
       for (const at::Tensor& parameter : layer->parameters()) parameters += parameter.numel();
       described->set_parameters(parameters);
       for (const int64_t extent : sample.sizes().slice(1)) described->add_output_shape(extent);
-      if (weights_readable) weights_readable = CheckWeights(i, *layer);
+      if (weights_readable) weights_readable = CheckWeights(i, *layer, &fit);
     }
+    if (weights_readable) JudgeWeights(fit);
   }
 
-  /// False if the file cannot be read, which is to be said once.
-  bool CheckWeights(int index, const Layer& layer) {
-    constexpr char kPath[] = "spec.model.initialWeights.path";
+  /// Adds the layer to `fit`. False if the file cannot be read, which is to be said once.
+  bool CheckWeights(int index, const Layer& layer, WeightsFit* fit) {
     bool readable = false;
-    Try(kPath, [&] {
-      const auto& weights = spec_.model().initial_weights();
-      for (const std::string& fault : CheckInitialWeights(weights, *model_, index, layer)) {
-        Fault(kPath, fault);
-      }
+    Try(kWeightsPath, [&] {
+      WeightsFit of_layer =
+          CheckInitialWeights(spec_.model().initial_weights(), *model_, index, layer);
+      fit->fitting += of_layer.fitting;
+      std::move(of_layer.mismatches.begin(), of_layer.mismatches.end(),
+                std::back_inserter(fit->mismatches));
       readable = true;
     });
     return readable;
+  }
+
+  void JudgeWeights(const WeightsFit& fit) {
+    if (fit.mismatches.empty()) return;
+    const auto& weights = spec_.model().initial_weights();
+    if (!weights.ignore_mismatched()) {
+      for (const std::string& mismatch : fit.mismatches) {
+        Fault(kWeightsPath, weights.path() + ": " + mismatch);
+      }
+      return;
+    }
+    if (fit.fitting == 0) {
+      Fault(kWeightsPath, weights.path() + ": none of the model's tensors fits, the first: " +
+                              fit.mismatches.front());
+      return;
+    }
+    const size_t all = fit.fitting + fit.mismatches.size();
+    std::string message = weights.path() + ": " + std::to_string(fit.fitting) + " of the model's " +
+                          std::to_string(all) + " tensors are loaded; drawn from the seed instead";
+    for (const std::string& mismatch : fit.mismatches) {
+      message += (&mismatch == &fit.mismatches.front() ? ": " : "; ") + mismatch;
+    }
+    Warning(kWeightsPath, message);
   }
 
   void CheckLayerNumbers() {
@@ -116,6 +160,20 @@ class Describer {
             last + std::to_string(boundary));
     }
   }
+
+  /// Each has to freeze at least one step.
+  void CheckManualFreezes() {
+    const int steps = description_.steps_per_epoch() * spec_.training().epochs();
+    for (int i = 0; i < spec_.freeze().manual_size(); ++i) {
+      const int frozen_at = spec_.freeze().manual(i).frozen_at();
+      if (frozen_at < steps) continue;
+      Fault("spec.freeze.manual[" + std::to_string(i) + "].frozenAt",
+            "the run has " + std::to_string(steps) + " steps, counted from 0: expected at most " +
+                std::to_string(steps - 1) + ", got " + std::to_string(frozen_at));
+    }
+  }
+
+  static constexpr char kWeightsPath[] = "spec.model.initialWeights.path";
 
   const FreezePipeJobSpec& spec_;
   JobDescription description_;

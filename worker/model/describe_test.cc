@@ -10,9 +10,12 @@
 namespace freezepipe::worker {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::UnorderedElementsAre;
 using v1alpha1::FreezePipeJobSpec;
 using v1alpha1::JobDescription;
@@ -26,6 +29,7 @@ class DescribeTest : public testing::Test {
     spec_.mutable_dataset()->set_format(v1alpha1::DatasetFormat::Cifar10);
     spec_.mutable_dataset()->set_path(folder_.path().string());
     spec_.mutable_training()->set_batch_size(10);
+    spec_.mutable_training()->set_epochs(2);
   }
 
   std::vector<std::string> FaultPaths() const {
@@ -82,6 +86,28 @@ TEST_F(DescribeTest, AllFaultsAgainstTheLayerCountTogether) {
                                                  "spec.freeze.manual[1].boundary"));
 }
 
+TEST_F(DescribeTest, AManualFreezeHasToComeBeforeTheEnd) {
+  auto* entry = spec_.mutable_freeze()->add_manual();
+  entry->set_boundary(1);
+  entry->set_frozen_at(11);
+  EXPECT_THAT(FaultPaths(), IsEmpty()) << "the last of 12 steps";
+  entry->set_frozen_at(12);
+  EXPECT_THAT(FaultPaths(), ElementsAre("spec.freeze.manual[0].frozenAt"));
+}
+
+TEST_F(DescribeTest, WarnsOfALimitAboveWhatThereIs) {
+  auto* limit = spec_.mutable_dataset()->mutable_limit();
+  limit->set_train(55);
+  limit->set_test(11);
+  EXPECT_THAT(Describe(spec_).warnings(), IsEmpty());
+  limit->set_train(56);
+  const JobDescription description = Describe(spec_);
+  EXPECT_THAT(description.faults(), IsEmpty());
+  ASSERT_EQ(description.warnings_size(), 1);
+  EXPECT_EQ(description.warnings(0).path(), "spec.dataset.limit.train");
+  EXPECT_THAT(description.warnings(0).message(), AllOf(HasSubstr("56"), HasSubstr("55 samples")));
+}
+
 TEST_F(DescribeTest, ModelFaults) {
   spec_.mutable_model()->mutable_zoo()->set_name(v1alpha1::ZooModel::resnet20);
   spec_.mutable_model()->mutable_zoo()->set_stem(v1alpha1::Stem::ImageNet);
@@ -100,8 +126,26 @@ TEST_F(DescribeTest, InitialWeights) {
   EXPECT_EQ(description.faults(0).path(), kPath);
   EXPECT_THAT(description.faults(0).message(), HasSubstr("[16, 3, 5, 5]"));
   EXPECT_EQ(description.layers_size(), 9);
-  spec_.mutable_model()->mutable_initial_weights()->set_ignore_mismatched(true);
-  EXPECT_THAT(FaultPaths(), IsEmpty());
+}
+
+TEST_F(DescribeTest, IgnoringMismatchedWeightsSaysWhatIsLoadedAndNeedsOneThatFits) {
+  const std::string file = (folder_.path() / "weights.safetensors").string();
+  auto* weights = spec_.mutable_model()->mutable_initial_weights();
+  weights->set_path(file);
+  weights->set_ignore_mismatched(true);
+  WriteSafetensors(file, {{"conv1.conv.weight", at::zeros({16, 3, 3, 3})},
+                          {"conv1.bn.weight", at::zeros({17})}});
+  const JobDescription description = Describe(spec_);
+  EXPECT_THAT(description.faults(), IsEmpty());
+  ASSERT_EQ(description.warnings_size(), 1);
+  EXPECT_THAT(
+      description.warnings(0).message(),
+      AllOf(ContainsRegex(": 1 of the model's [0-9]+ tensors are loaded"),
+            HasSubstr("\"conv1.bn.weight\" has shape [17]: expected [16]"),
+            HasSubstr("\"head.linear.bias\" is absent"), Not(HasSubstr("conv1.conv.weight"))));
+
+  WriteSafetensors(file, {{"features.0.weight", at::zeros({16, 3, 3, 3})}});
+  EXPECT_THAT(FaultPaths(), ElementsAre("spec.model.initialWeights.path"));
 }
 
 }  // namespace
