@@ -1,6 +1,8 @@
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -19,6 +21,13 @@ constexpr int kKeepAliveTimeout = 10'000;
 constexpr int kLeastPingInterval = 5'000;
 /// Streams get so long to end when the server goes.
 constexpr std::chrono::seconds kShutdownLimit{2};
+
+/// gRPC's own lines on stderr would come between those meant for people, which say the same in
+/// words. GRPC_VERBOSITY brings them back.
+void QuietenGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+  gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+}
 
 class GrpcCoordinatorServer : public CoordinatorServer {
  public:
@@ -67,6 +76,7 @@ class GrpcCoordinatorServer : public CoordinatorServer {
 std::unique_ptr<CoordinatorServer> MakeCoordinatorServer(const CoordinatorOptions& options,
                                                          JobSetup setup, RecordStore* records,
                                                          Listener* listener) {
+  QuietenGrpc();
   return std::make_unique<GrpcCoordinatorServer>(options, std::move(setup), records, listener);
 }
 
