@@ -131,6 +131,14 @@ int Main(int argc, char** argv) {
   exporting->add_option("--output", output, "File to write")->required();
   exporting->callback([&] { ExportWeights(checkpoint, output); });
 
+  auto* check = app.add_subcommand(
+      "check", "Say what is wrong with a checkpoint's files; nothing if they are sound");
+  check->add_option("--checkpoint", checkpoint, "Folder of a complete checkpoint")->required();
+  check->callback([&] {
+    const std::string damage = DamageOf(checkpoint);
+    if (!damage.empty()) std::cout << damage << "\n";
+  });
+
   auto* devices = app.add_subcommand("devices", "Print the devices of this machine, one a line");
   devices->callback([] { PrintDevices(); });
 

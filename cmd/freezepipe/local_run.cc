@@ -1,7 +1,6 @@
 #include "cmd/freezepipe/local_run.h"
 
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,8 +147,8 @@ cluster::LocalClusterOptions LocalRun::ClusterOptions() {
 
 void LocalRun::StopByPerson(int count) {
   if (count > 1) return recorder_.GiveUp();
-  view_.Say(
-      {"stopping after this step, with a checkpoint; once more stops at once", Style::kWarning});
+  view_.Say({"stopping after this step and its checkpoint; once more stops at once, without them",
+             Style::kWarning});
   server_->session().Post(coordinator::StopRequested{});
 }
 
@@ -169,7 +168,11 @@ v1alpha1::FreezePipeJobStatus LocalRun::StoppedAtOnce() {
     status.set_step(plan_.resume->checkpoint.step);
   }
   status.set_state(JobState::Stopped);
-  status.set_message("stopped at once: --resume goes on from the newest checkpoint");
+  const auto checkpoints = coordinator::FindCheckpoints(output_->checkpoints());
+  status.set_message(checkpoints.empty()
+                         ? "stopped at once, before the first checkpoint: --resume starts over"
+                         : absl::StrCat("stopped at once: --resume goes on from the checkpoint of ",
+                                        "step ", checkpoints.front().step));
   status.set_step(std::max(status.step(), recorder_.step()));
   status.set_total_steps(Shape(plan_).total_steps);
   try {
@@ -213,11 +216,11 @@ int LocalRun::Conclude(const v1alpha1::FreezePipeJobStatus& status, double secon
 }
 
 absl::Status LocalRun::ExportWeights() const {
-  const auto newest = coordinator::ReadNewestCheckpoint(output_->checkpoints());
-  if (!newest.ok()) return newest.status();
-  const std::string folder =
-      absl::StrFormat("%s/step-%08d", output_->checkpoints(), newest->step());
-  return plan_.worker.Export(folder, output_->weights());
+  const auto checkpoints = coordinator::FindCheckpoints(output_->checkpoints());
+  if (checkpoints.empty()) {
+    return absl::NotFoundError(absl::StrCat("no checkpoint in ", output_->checkpoints()));
+  }
+  return plan_.worker.Export(checkpoints.front().path, output_->weights());
 }
 
 }  // namespace freezepipe::cli

@@ -1,18 +1,66 @@
 #include "cmd/freezepipe/resume_point.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "cmd/freezepipe/event_log.h"
 #include "cmd/freezepipe/spec_difference.h"
 #include "operator/coordinator/checkpoint_index.h"
 #include "operator/manifest/manifest.h"
+#include "operator/report/json.h"
 
 namespace freezepipe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsComplete(const OutputDirectory& output) {
+  std::error_code error;
+  if (!fs::exists(output.summary(), error) || !fs::exists(output.weights(), error)) return false;
+  std::ifstream file(output.status());
+  const std::string json{std::istreambuf_iterator<char>(file), {}};
+  v1alpha1::FreezePipeJobStatus status;
+  return report::FromJson(json, &status).ok() && status.state() == v1alpha1::JobState::Succeeded;
+}
+
+/// Fills in the newest sound checkpoint; none where there is no checkpoint at all.
+absl::Status FindCheckpoint(const OutputDirectory& output, const WorkerProgram& worker,
+                            ResumePoint* point) {
+  const auto folders = coordinator::FindCheckpoints(output.checkpoints());
+  for (auto folder = folders.begin(); folder != folders.end(); ++folder) {
+    const auto index = coordinator::ReadCheckpointIndex(*folder);
+    if (!index.ok()) {
+      point->damaged.emplace_back(index.status().message());
+      continue;
+    }
+    auto damage = worker.Check(folder->path);
+    if (!damage.ok()) return damage.status();
+    if (!damage->empty()) {
+      point->damaged.push_back(*std::move(damage));
+      continue;
+    }
+    point->checkpoint = coordinator::MakeResume(*index);
+    std::for_each(
+        std::make_reverse_iterator(folders.end()), std::make_reverse_iterator(folder + 1),
+        [&](const auto& older) { point->checkpoint.older_checkpoints.push_back(older.step); });
+    return absl::OkStatus();
+  }
+  if (folders.empty()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("cannot resume the run in ", output.path(),
+                   ": every checkpoint is damaged: ", absl::StrJoin(point->damaged, "; ")));
+}
+
+}  // namespace
 
 absl::StatusOr<ResumePoint> FindResumePoint(const OutputDirectory& output,
-                                            const v1alpha1::FreezePipeJobSpec& spec) {
+                                            const v1alpha1::FreezePipeJobSpec& spec,
+                                            const WorkerProgram& worker) {
   const Manifest before = ReadManifest(output.manifest());
   if (!before.faults.empty()) {
     return absl::DataLossError(
@@ -23,15 +71,13 @@ absl::StatusOr<ResumePoint> FindResumePoint(const OutputDirectory& output,
                                                       ": ", *difference,
                                                       "; give another --output to start anew"));
   }
-  const auto index = coordinator::ReadNewestCheckpoint(output.checkpoints());
-  if (!index.ok() && !absl::IsNotFound(index.status())) {
-    return absl::NotFoundError(
-        absl::StrCat("cannot resume the run in ", output.path(), ": ", index.status().message()));
-  }
   ResumePoint point;
-  if (index.ok()) point.checkpoint = coordinator::MakeResume(*index);
+  point.complete = IsComplete(output);
+  if (point.complete) return point;
+  const absl::Status found = FindCheckpoint(output, worker, &point);
+  if (!found.ok()) return found;
   std::error_code error;
-  if (std::filesystem::exists(output.events(), error)) {
+  if (fs::exists(output.events(), error)) {
     auto events = RecoverEvents(output.events());
     if (!events.ok()) return events.status();
     point.events = *std::move(events);

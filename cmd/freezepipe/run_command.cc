@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
+#include <iostream>
 #include <memory>
 
 #include "cmd/freezepipe/device_choice.h"
@@ -63,8 +64,16 @@ int Run(const RunOptions& options) {
 
   RunPlan plan = {name, *job, *description, *worker, *devices, std::nullopt};
   if (options.resume) {
-    auto resume = FindResumePoint(output, job->spec());
+    auto resume = FindResumePoint(output, job->spec(), *worker);
     if (!resume.ok()) return Fail(resume.status());
+    if (resume->complete) {
+      std::cout << "the run in " << output.path() << " is already complete: nothing to resume\n";
+      return kDone;
+    }
+    for (const std::string& damage : resume->damaged) {
+      PrintWarning(absl::StrCat("damaged checkpoint left out: ", damage,
+                                "; going on from the one of step ", resume->checkpoint.step));
+    }
     plan.resume = *std::move(resume);
   }
   LocalRun run(std::move(plan), &output);
@@ -106,7 +115,8 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
   command->footer(
       "Relative paths in the manifest (dataset.path, initialWeights.path) start at the current "
       "folder.\n"
-      "Ctrl-C stops after the step under way, with a checkpoint; a second one stops at once.\n\n"
+      "Ctrl-C stops after the step under way and writes a checkpoint; a second one stops at once, "
+      "without.\n\n"
       "Files in the output folder:\n"
       "  manifest.yaml      the job as it was run, defaults filled in\n"
       "  summary.json       the whole run on one page\n"

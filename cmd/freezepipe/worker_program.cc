@@ -1,5 +1,6 @@
 #include "cmd/freezepipe/worker_program.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
 #include <unistd.h>
@@ -67,6 +68,12 @@ absl::StatusOr<std::vector<std::string>> WorkerProgram::Devices() const {
   const absl::StatusOr<std::string> output = RunProgram({{path_, "devices"}, "", {}});
   if (!output.ok()) return output.status();
   return absl::StrSplit(*output, '\n', absl::SkipWhitespace());
+}
+
+absl::StatusOr<std::string> WorkerProgram::Check(const std::string& checkpoint) const {
+  const auto output = RunProgram({{path_, "check", "--checkpoint", checkpoint}, "", {}});
+  if (!output.ok()) return output.status();
+  return std::string(absl::StripAsciiWhitespace(*output));
 }
 
 absl::Status WorkerProgram::Export(const std::string& checkpoint, const std::string& output) const {

@@ -27,6 +27,10 @@ class WorkerProgram {
   /// "cpu", "cuda:0", ...
   absl::StatusOr<std::vector<std::string>> Devices() const;
 
+  /// What is wrong with a complete checkpoint's first missing or damaged file, naming it; empty if
+  /// it is sound.
+  absl::StatusOr<std::string> Check(const std::string& checkpoint) const;
+
   /// Writes the weights of a checkpoint folder as safetensors.
   absl::Status Export(const std::string& checkpoint, const std::string& output) const;
 

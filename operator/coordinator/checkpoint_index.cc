@@ -45,25 +45,12 @@ Folders FindFolders(const fs::path& directory, std::string_view suffix) {
   return folders;
 }
 
-absl::StatusOr<v1alpha1::CheckpointIndex> ReadIndex(const fs::path& folder) {
-  const fs::path file = folder / kIndexFile;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return absl::DataLossError(absl::StrCat("cannot read ", file.string()));
-  const std::string json{std::istreambuf_iterator<char>(stream), {}};
-  v1alpha1::CheckpointIndex index;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &index);
-  if (!parsed.ok()) {
-    return absl::DataLossError(absl::StrCat(file.string(), ": ", parsed.ToString()));
-  }
-  return index;
-}
-
 /// What can't be deleted is only left behind.
 void Prune(const fs::path& directory, int newest_step, int keep) {
   std::error_code ignored;
   int kept = 0;
   for (const auto& [step, folder] : FindFolders(directory, "")) {
-    if (++kept > keep) fs::remove_all(folder, ignored);
+    if (step > newest_step || ++kept > keep) fs::remove_all(folder, ignored);
   }
   for (const auto& [step, folder] : FindFolders(directory, kPartialSuffix)) {
     if (step < newest_step) fs::remove_all(folder, ignored);
@@ -121,18 +108,23 @@ absl::Status CompleteCheckpointFolder(const std::string& directory,
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1alpha1::CheckpointIndex> ReadNewestCheckpoint(const std::string& directory) {
-  const Folders folders = FindFolders(directory, "");
-  if (folders.empty()) {
-    return absl::NotFoundError(absl::StrCat("no checkpoint in ", directory));
+std::vector<CheckpointFolder> FindCheckpoints(const std::string& directory) {
+  std::vector<CheckpointFolder> found;
+  for (const auto& [step, path] : FindFolders(directory, "")) found.push_back({step, path});
+  return found;
+}
+
+absl::StatusOr<v1alpha1::CheckpointIndex> ReadCheckpointIndex(const CheckpointFolder& folder) {
+  const fs::path file = fs::path(folder.path) / kIndexFile;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return absl::DataLossError(absl::StrCat("cannot read ", file.string()));
+  const std::string json{std::istreambuf_iterator<char>(stream), {}};
+  v1alpha1::CheckpointIndex index;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &index);
+  if (!parsed.ok()) {
+    return absl::DataLossError(absl::StrCat(file.string(), ": ", parsed.ToString()));
   }
-  absl::Status first_error;
-  for (const auto& [step, folder] : folders) {
-    auto index = ReadIndex(folder);
-    if (index.ok()) return index;
-    first_error.Update(index.status());
-  }
-  return first_error;
+  return index;
 }
 
 }  // namespace freezepipe::coordinator

@@ -19,13 +19,22 @@ v1alpha1::CheckpointIndex MakeCheckpointIndex(const CompleteCheckpoint& checkpoi
 JobSetup::Resume MakeResume(const v1alpha1::CheckpointIndex& index);
 
 /// Completes the folder "step-<8 digits>.partial": writes checkpoint.json into it and renames it,
-/// both durably, then deletes all but the `keep` newest complete checkpoints and what is unfinished
-/// of older steps.
+/// both durably, then deletes all but the `keep` newest complete checkpoints up to this step, those
+/// of later steps (a run that went on from before them left them, since they are damaged), and what
+/// is unfinished of older steps.
 absl::Status CompleteCheckpointFolder(const std::string& directory,
                                       const v1alpha1::CheckpointIndex& index, int keep);
 
-/// Newest complete checkpoint of the folder whose checkpoint.json can be read. NotFound when there
-/// is none, DataLoss when there are some and none can be read.
-absl::StatusOr<v1alpha1::CheckpointIndex> ReadNewestCheckpoint(const std::string& directory);
+/// A folder that was a complete checkpoint once.
+struct CheckpointFolder {
+  int step = 0;
+  std::string path;
+};
+
+/// All of a directory, newest first.
+std::vector<CheckpointFolder> FindCheckpoints(const std::string& directory);
+
+/// What its checkpoint.json says; DataLoss naming the file when that can't be read.
+absl::StatusOr<v1alpha1::CheckpointIndex> ReadCheckpointIndex(const CheckpointFolder& folder);
 
 }  // namespace freezepipe::coordinator

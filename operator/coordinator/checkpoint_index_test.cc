@@ -60,7 +60,11 @@ class CheckpointIndexTest : public testing::Test {
 TEST_F(CheckpointIndexTest, ComesBackAsItWas) {
   WriteLayers(10);
   ASSERT_TRUE(Complete(10).ok());
-  const auto index = ReadNewestCheckpoint(directory_.string());
+  const auto found = FindCheckpoints(directory_.string());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].step, 10);
+  EXPECT_EQ(found[0].path, Whole(10));
+  const auto index = ReadCheckpointIndex(found[0]);
   ASSERT_TRUE(index.ok()) << index.status();
   EXPECT_EQ(index->layers(1), "head");
   const auto resume = MakeResume(*index);
@@ -90,26 +94,37 @@ TEST_F(CheckpointIndexTest, ReplacesTheSameStepOfAnEarlierRun) {
   EXPECT_FALSE(fs::exists(Partial(10)));
 }
 
-TEST_F(CheckpointIndexTest, AnUnreadableNewestLeavesTheOneBefore) {
+TEST_F(CheckpointIndexTest, ClearsLaterStepsThatARunWentBackBehind) {
+  for (const int step : {10, 30}) {
+    WriteLayers(step);
+    ASSERT_TRUE(Complete(step).ok());
+  }
+  WriteLayers(20);
+  ASSERT_TRUE(Complete(20, 1).ok());
+  EXPECT_FALSE(fs::exists(Whole(10)));
+  EXPECT_TRUE(fs::exists(Whole(20)));
+  EXPECT_FALSE(fs::exists(Whole(30)));
+}
+
+TEST_F(CheckpointIndexTest, FindsTheNewestFirstAndNamesAnIndexThatCannotBeRead) {
   for (const int step : {10, 20}) {
     WriteLayers(step);
     ASSERT_TRUE(Complete(step).ok());
   }
   std::ofstream(Whole(20) / "checkpoint.json") << "{\"step\": 2";
-  const auto index = ReadNewestCheckpoint(directory_.string());
-  ASSERT_TRUE(index.ok()) << index.status();
-  EXPECT_EQ(index->step(), 10);
-  std::ofstream(Whole(10) / "checkpoint.json") << "";
-  const auto none = ReadNewestCheckpoint(directory_.string());
-  EXPECT_EQ(none.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_NE(none.status().message().find("checkpoint.json"), absl::string_view::npos);
+  const auto found = FindCheckpoints(directory_.string());
+  ASSERT_EQ(found.size(), 2u);
+  const auto damaged = ReadCheckpointIndex(found[0]);
+  EXPECT_EQ(damaged.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(damaged.status().message().find("step-00000020/checkpoint.json"),
+            absl::string_view::npos);
+  EXPECT_EQ(ReadCheckpointIndex(found[1])->step(), 10);
 }
 
-TEST_F(CheckpointIndexTest, NothingThereIsNotFound) {
+TEST_F(CheckpointIndexTest, FindsNothingWhereNothingIsComplete) {
   WriteLayers(10);
-  EXPECT_EQ(ReadNewestCheckpoint(directory_.string()).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(ReadNewestCheckpoint((directory_ / "absent").string()).status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(FindCheckpoints(directory_.string()).empty());
+  EXPECT_TRUE(FindCheckpoints((directory_ / "absent").string()).empty());
 }
 
 TEST_F(CheckpointIndexTest, AMissingFolderIsSaidByName) {

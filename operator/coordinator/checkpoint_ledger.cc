@@ -15,25 +15,37 @@ bool SameLog(const std::vector<v1alpha1::FreezeLogEntry>& a,
 
 }  // namespace
 
-CheckpointLedger::CheckpointLedger(int layers) : layers_(layers) {}
+CheckpointLedger::CheckpointLedger(int layers, int keep) : layers_(layers), keep_(keep) {}
 
 std::optional<WrittenCheckpoint> CheckpointLedger::Add(const v1alpha1::CheckpointWritten& written) {
   const int step = written.step();
-  if (newest_ && step <= *newest_) return std::nullopt;
+  if (newest() && step <= *newest()) return std::nullopt;
 
   const std::vector<v1alpha1::FreezeLogEntry> log(written.freeze_log().begin(),
                                                   written.freeze_log().end());
   Partial& partial = partial_[step];
   if (!partial.layers.empty() && !SameLog(partial.freeze_log, log)) partial = {};
   partial.freeze_log = log;
-  partial.bytes += static_cast<double>(written.bytes());
+  const size_t known = partial.layers.size();
   partial.layers.insert(written.layers().begin(), written.layers().end());
+  // Else it was said before.
+  if (partial.layers.size() > known) partial.bytes += static_cast<double>(written.bytes());
   if (static_cast<int>(partial.layers.size()) < layers_) return std::nullopt;
 
   WrittenCheckpoint done{.step = step, .freeze_log = log, .bytes = partial.bytes};
-  newest_ = step;
+  AddComplete(step);
   partial_.erase(partial_.begin(), partial_.upper_bound(step));
   return done;
+}
+
+std::optional<int> CheckpointLedger::newest() const {
+  if (complete_.empty()) return std::nullopt;
+  return *complete_.rbegin();
+}
+
+void CheckpointLedger::AddComplete(int step) {
+  complete_.insert(step);
+  if (complete_.size() > keep_) complete_.erase(complete_.begin());
 }
 
 void CheckpointLedger::Rewind(int step) {

@@ -16,10 +16,11 @@ struct WrittenCheckpoint {
   double bytes = 0;
 };
 
-/// Counts which layers of which checkpoint are on disk.
+/// Counts which layers of which checkpoint are on disk, and knows the complete ones.
 class CheckpointLedger {
  public:
-  explicit CheckpointLedger(int layers);
+  /// `keep`: so many complete checkpoints stay on disk.
+  CheckpointLedger(int layers, int keep);
 
   /// Says so once, when the last layer of a step was written. Layers written under another freeze
   /// log than the step's others replace them: they come from a history that was restarted.
@@ -28,10 +29,14 @@ class CheckpointLedger {
   /// Forgets what is not complete after this step: it will be written again.
   void Rewind(int step);
 
-  std::optional<int> newest() const { return newest_; }
+  /// Step of the newest complete checkpoint.
+  std::optional<int> newest() const;
 
   /// There is a complete checkpoint of this step.
-  void SetNewest(int step) { newest_ = step; }
+  void AddComplete(int step);
+
+  /// The checkpoint of this step can't be read: the one before it is the newest then.
+  void Drop(int step) { complete_.erase(step); }
 
  private:
   struct Partial {
@@ -41,7 +46,8 @@ class CheckpointLedger {
   };
 
   int layers_;
-  std::optional<int> newest_;
+  size_t keep_;
+  std::set<int> complete_;
   std::map<int, Partial> partial_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operator/coordinator/freezing.h"
 #include "operator/coordinator/repartition.h"
 #include "operator/coordinator/running.h"
 #include "operator/coordinator/session_limits.h"
@@ -26,8 +27,7 @@ void Conclude(SessionState& state, v1alpha1::JobState::Type end, const std::stri
   if (IsEnding(state)) return;
   state.phase = Phase::kConcluding;
   // The lead would have said so, had it announced it before its last step.
-  if (state.outstanding) state.freeze_log.pop_back();
-  state.outstanding.reset();
+  MissOutstandingFreeze(state);
   state.SetState(end, message);
   state.WriteRecord(PendingRecord::Purpose::kEnd, 0);
 }

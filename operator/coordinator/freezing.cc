@@ -1,7 +1,9 @@
 #include "operator/coordinator/freezing.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "operator/coordinator/running.h"
 #include "operator/coordinator/session_limits.h"
 
 namespace freezepipe::coordinator {
@@ -38,11 +40,13 @@ void DecideFreeze(SessionState& state) {
   const int chosen_at = state.windows.back().step + kDecisionLag;
   // Windows that come again after a restart were decided on before: the log says how.
   if (!state.freeze_log.empty() && chosen_at <= state.freeze_log.back().chosen_at()) return;
+  // Nor is anything chosen that could freeze no step of the run any more.
+  const int total_steps = state.setup.shape.total_steps;
+  const int cool_down = planner::CoolDownSteps(state.setup.spec.freeze(), total_steps);
+  if (std::max(chosen_at, state.step) + cool_down >= total_steps) return;
   const auto choice = state.policy->Decide(state.windows, state.freeze_log);
   if (!choice) return;
-  const int total_steps = state.setup.shape.total_steps;
-  const int frozen_at = chosen_at + planner::CoolDownSteps(state.setup.spec.freeze(), total_steps);
-  if (chosen_at >= total_steps || frozen_at > total_steps) return;
+  const int frozen_at = chosen_at + cool_down;
 
   v1alpha1::FreezeLogEntry entry;
   entry.set_chosen_at(chosen_at);
@@ -104,12 +108,29 @@ void ConfirmFreeze(SessionState& state, const v1alpha1::FreezeLogEntry& entry) {
   SayFreezes(state);
 }
 
+void OnFreezeTooLate(SessionState& state, const v1alpha1::FreezeTooLate& said) {
+  if (!state.outstanding || state.outstanding->entry.boundary() != said.entry().boundary()) return;
+  if (state.phase != Phase::kGathering) AdvanceTo(state, said.step());
+  MissOutstandingFreeze(state);
+  state.WriteRecord(PendingRecord::Purpose::kNote, 0);
+}
+
+void MissOutstandingFreeze(SessionState& state) {
+  if (!state.outstanding) return;
+  auto event = state.NewEvent();
+  *event.mutable_freeze_missed()->mutable_entry() = state.outstanding->entry;
+  state.freeze_log.pop_back();
+  state.outstanding.reset();
+  state.Say(std::move(event));
+}
+
 void SayFreezes(SessionState& state) {
-  const size_t confirmed = state.freeze_log.size() - (state.outstanding ? 1 : 0);
-  for (size_t i = 0; i < confirmed; ++i) {
-    const auto& entry = state.freeze_log[i];
+  for (const auto& entry : state.ConfirmedFreezes()) {
     if (state.step >= entry.chosen_at()) SayChosen(state, entry);
-    if (state.step >= entry.frozen_at()) SayFrozen(state, entry);
+    // A step must be left to be frozen in.
+    const bool frozen =
+        state.step >= entry.frozen_at() && entry.frozen_at() < state.setup.shape.total_steps;
+    if (frozen) SayFrozen(state, entry);
   }
 }
 

@@ -27,6 +27,12 @@ void RepeatFreeze(SessionState& state, int worker);
 /// Step 3. Also from a checkpoint's log, when the answer itself was lost.
 void ConfirmFreeze(SessionState& state, const v1alpha1::FreezeLogEntry& entry);
 
+/// Instead of step 3: the run has too few steps left for the freeze to take effect.
+void OnFreezeTooLate(SessionState& state, const v1alpha1::FreezeTooLate& said);
+
+/// Takes the outstanding freeze, if there is one, out of the log: training ended without it.
+void MissOutstandingFreeze(SessionState& state);
+
 /// Step 4: notices for the freezes that the known step has passed.
 void SayFreezes(SessionState& state);
 

@@ -31,7 +31,16 @@ void OnPrepareFailed(SessionState& state, int worker, const v1alpha1::PrepareFai
   const std::string why =
       "worker " + std::to_string(worker) + " could not prepare: " + said.reason();
   if (state.phase == Phase::kPreparingLive) DropRepartition(state, why);
-  if (state.phase == Phase::kPreparing) BeginRecovery(state, why);
+  if (state.phase != Phase::kPreparing) return;
+  if (said.has_damaged_checkpoint()) {
+    state.checkpoints.Drop(said.damaged_checkpoint());
+    if (const auto newest = state.checkpoints.newest()) {
+      state.status.set_checkpoint_step(*newest);
+    } else {
+      state.status.clear_checkpoint_step();
+    }
+  }
+  BeginRecovery(state, why);
 }
 
 void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& message) {
@@ -51,6 +60,8 @@ void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& mess
       return OnSettled(state, worker, message.settled());
     case Kind::kFreezeScheduled:
       return ConfirmFreeze(state, message.freeze_scheduled().entry());
+    case Kind::kFreezeTooLate:
+      return OnFreezeTooLate(state, message.freeze_too_late());
     case Kind::kStep:
       return OnStepReport(state, message.step());
     case Kind::kWindow:

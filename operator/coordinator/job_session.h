@@ -109,6 +109,8 @@ struct JobSetup {
     int step = 0;
     std::vector<v1alpha1::FreezeLogEntry> freeze_log;
     std::vector<planner::WindowStatistics> windows;
+    /// Steps of the complete checkpoints before it, ascending.
+    std::vector<int> older_checkpoints;
   };
   std::optional<Resume> resume;
 };

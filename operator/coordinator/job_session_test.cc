@@ -71,6 +71,7 @@ JobSetup MakeSetup(const Json& job) {
     setup.resume.emplace();
     setup.resume->step = index.step();
     setup.resume->freeze_log.assign(index.freeze_log().begin(), index.freeze_log().end());
+    setup.resume->older_checkpoints = job.value("olderCheckpoints", std::vector<int>());
   }
   return setup;
 }

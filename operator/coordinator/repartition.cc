@@ -72,7 +72,7 @@ bool IsSwitchingTo(const SessionState& state, int generation) {
 }  // namespace
 
 void ConsiderRepartition(SessionState& state) {
-  const int boundary = planner::BoundaryAt(state.freeze_log, state.step);
+  const int boundary = state.BoundaryAt(state.step);
   planner::PlanRequest request;
   request.model = CostsAt(state, boundary);
   request.release = state.setup.spec.release();

@@ -132,7 +132,7 @@ void OnStartRecorded(SessionState& state, int generation) {
   state.SetState(v1alpha1::JobState::Running, "");
   // Freezes that came while the partition before the restart was in force.
   state.consider_repartition =
-      !done.why.empty() && planner::BoundaryAt(state.freeze_log, state.step) > done.plan.boundary();
+      !done.why.empty() && state.BoundaryAt(state.step) > done.plan.boundary();
   ContinueRunning(state);
 }
 

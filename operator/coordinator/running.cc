@@ -30,7 +30,7 @@ double SecondsLeft(const SessionState& state, double step_seconds) {
 void SayWindow(SessionState& state, const planner::WindowStatistics& window) {
   auto event = state.NewEvent();
   auto* done = event.mutable_window_done();
-  const int boundary = planner::BoundaryAt(state.freeze_log, window.step - 1);
+  const int boundary = state.BoundaryAt(window.step - 1);
   done->set_step(window.step);
   done->set_loss(window.loss);
   done->set_first_layer(boundary);

@@ -50,16 +50,28 @@ v1alpha1::CheckpointWritten Written(int step, std::vector<int> layers) {
 }
 
 TEST(CheckpointLedger, ForgetsUnfinishedStepsThatComeAgain) {
-  CheckpointLedger ledger(2);
+  CheckpointLedger ledger(2, 2);
   EXPECT_FALSE(ledger.Add(Written(20, {0})));
   EXPECT_FALSE(ledger.Add(Written(10, {0})));
   ledger.Rewind(10);
   EXPECT_FALSE(ledger.Add(Written(20, {1})));
+  EXPECT_FALSE(ledger.Add(Written(10, {0}))) << "said again";
   const auto done = ledger.Add(Written(10, {1}));
   ASSERT_TRUE(done);
   EXPECT_EQ(done->bytes, 20);
   EXPECT_EQ(ledger.newest(), 10);
   EXPECT_TRUE(ledger.Add(Written(20, {0})));
+}
+
+TEST(CheckpointLedger, FallsBackToWhatIsKeptWhenTheNewestIsDropped) {
+  CheckpointLedger ledger(1, 2);
+  for (const int step : {10, 20, 30}) EXPECT_TRUE(ledger.Add(Written(step, {0})));
+  ledger.Drop(30);
+  EXPECT_EQ(ledger.newest(), 20);
+  EXPECT_TRUE(ledger.Add(Written(30, {0}))) << "it is written again";
+  ledger.Drop(30);
+  ledger.Drop(20);
+  EXPECT_EQ(ledger.newest(), std::nullopt) << "the first is no longer on disk";
 }
 
 v1alpha1::WindowReport Window(int generation, int stage, int step, int layer, double value) {

@@ -8,7 +8,7 @@ SessionState::SessionState(JobSetup given)
     : setup(std::move(given)),
       policy(planner::MakeFreezePolicy(setup.spec.freeze(), setup.shape)),
       collector(layers()),
-      checkpoints(layers()) {
+      checkpoints(layers(), setup.spec.checkpoint().keep()) {
   for (int worker = 0; worker < setup.spec.worker().count(); ++worker) workers[worker];
   status.set_total_steps(setup.shape.total_steps);
   status.set_step(0);
@@ -17,7 +17,8 @@ SessionState::SessionState(JobSetup given)
     step = setup.resume->step;
     freeze_log = setup.resume->freeze_log;
     windows = setup.resume->windows;
-    checkpoints.SetNewest(step);
+    for (const int older : setup.resume->older_checkpoints) checkpoints.AddComplete(older);
+    checkpoints.AddComplete(step);
     status.set_step(step);
     status.set_checkpoint_step(step);
   }
@@ -75,7 +76,7 @@ void SessionState::SetState(v1alpha1::JobState::Type state, const std::string& m
 
 void SessionState::RefreshStatus() {
   status.set_step(step);
-  status.set_boundary(planner::BoundaryAt(freeze_log, step));
+  status.set_boundary(BoundaryAt(step));
   status.mutable_freeze_log()->Assign(freeze_log.begin(), freeze_log.end());
 }
 
@@ -89,6 +90,14 @@ void SessionState::WriteRecord(PendingRecord::Purpose purpose, int generation) {
     record.status.clear_message();
   }
   actions.push_back(std::move(record));
+}
+
+std::vector<v1alpha1::FreezeLogEntry> SessionState::ConfirmedFreezes() const {
+  return {freeze_log.begin(), freeze_log.end() - (outstanding ? 1 : 0)};
+}
+
+int SessionState::BoundaryAt(int step) const {
+  return planner::BoundaryAt(ConfirmedFreezes(), step);
 }
 
 std::set<int> SessionState::Members() const {

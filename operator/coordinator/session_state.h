@@ -180,6 +180,11 @@ struct SessionState {
   void RefreshStatus();
   void WriteRecord(PendingRecord::Purpose purpose, int generation);
 
+  /// The freeze log without an entry that the lead has not confirmed: what training follows.
+  std::vector<v1alpha1::FreezeLogEntry> ConfirmedFreezes() const;
+  /// Layers [0, boundary) are frozen at the step.
+  int BoundaryAt(int step) const;
+
   int layers() const { return static_cast<int>(setup.layer_names.size()); }
   /// Members of the plan in force; of the one in preparation before the first Start.
   std::set<int> Members() const;

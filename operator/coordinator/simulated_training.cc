@@ -49,9 +49,16 @@ void SimulatedJob::TakeStep(int lead) {
     entry.set_chosen_at(entry.chosen_at() + late);
     entry.set_frozen_at(entry.frozen_at() + late);
     v1alpha1::WorkerMessage message;
-    *message.mutable_freeze_scheduled()->mutable_entry() = entry;
+    if (entry.frozen_at() < options_.total_steps) {
+      *message.mutable_freeze_scheduled()->mutable_entry() = entry;
+      for (const int member : MembersOf(*leader.running)) {
+        processes_.at(member).log.push_back(entry);
+      }
+    } else {
+      *message.mutable_freeze_too_late()->mutable_entry() = entry;
+      message.mutable_freeze_too_late()->set_step(leader.step);
+    }
     Say(lead, std::move(message));
-    for (const int member : MembersOf(*leader.running)) processes_.at(member).log.push_back(entry);
   }
   const v1alpha1::Plan plan = *leader.running;
   const int step = leader.step;

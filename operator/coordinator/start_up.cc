@@ -11,7 +11,7 @@ namespace {
 void MakeFirstPlan(SessionState& state) {
   const auto& spec = state.setup.spec;
   const int stages = planner::InitialStages(spec, state.layers());
-  const int boundary = planner::BoundaryAt(state.freeze_log, state.step);
+  const int boundary = state.BoundaryAt(state.step);
   const auto held = HeldWorkers(state, state.Needed());
   const auto unfrozen =
       planner::MakeInitialPlan(CostsAt(state, 0), spec.pipeline().replicas(), held, stages);

@@ -62,7 +62,8 @@ void CliTest::AddWorker(const std::string& train, const std::string& faults) {
                       << R"({"layers": [{"name": "fc1"}, {"name": "fc2"}, {"name": "fc3"},
                            {"name": "head"}], "classes": 10, "trainSamples": "1280",
                            "testSamples": "100", "stepsPerEpoch": 10, "faults": )"
-                      << faults << "}\nEND\n;;\ndevices) echo cpu;;\ntrain) " << train
+                      << faults << "}\nEND\n;;\ndevices) echo cpu;;\n"
+                      << "check) test ! -e $3/damage || cat $3/damage;;\ntrain) " << train
                       << ";;\n*) exit 9;;\nesac\n";
   chmod(path.c_str(), 0755);
 }

@@ -22,7 +22,8 @@ class CliTest : public testing::Test {
   ~CliTest() override;
 
   /// Puts a freezepipe-worker beside the program: a shell script whose `describe` prints a network
-  /// of four layers, whose `devices` prints "cpu" and whose `train` runs `train`.
+  /// of four layers, whose `devices` prints "cpu", whose `check` prints the file "damage" of the
+  /// checkpoint, if it has one, and whose `train` runs `train`.
   void AddWorker(const std::string& train = "exit 3", const std::string& faults = "[]");
 
   Outcome Run(const std::vector<std::string>& arguments);

@@ -85,6 +85,55 @@ TEST_F(CliTest, ResumeNeedsARunWhoseCheckpointCanBeRead) {
   EXPECT_THAT(outcome.err, HasSubstr("cannot resume the run in freezepipe-output/small"));
 }
 
+TEST_F(CliTest, ResumeGoesOnFromTheNewestCheckpointThatIsNotDamaged) {
+  AddWorker();
+  WriteManifest();
+  Write("out/manifest.yaml", Read("job.yaml"));
+  Write("out/checkpoints/step-00000004/checkpoint.json", R"({"step": 4})");
+  Write("out/checkpoints/step-00000008/checkpoint.json", R"({"step": 8})");
+  Write("out/checkpoints/step-00000008/damage", "layer-0001.safetensors: truncated\n");
+  Write("out/checkpoints/step-00000012/checkpoint.json", "{");
+  const Outcome outcome = Run({"run", "job.yaml", "--output", "out", "--resume"});
+  EXPECT_EQ(outcome.exit_code, 1) << "its worker can't train: " << outcome.err;
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("warning: damaged checkpoint left out: out/checkpoints/"
+                              "step-00000012/checkpoint.json"),
+                    HasSubstr("warning: damaged checkpoint left out: layer-0001.safetensors: "
+                              "truncated; going on from the one of step 4\n")));
+  EXPECT_THAT(outcome.out, HasSubstr("failed at step 4 of 20"));
+}
+
+TEST_F(CliTest, ResumeRefusesAtOnceWhenEveryCheckpointIsDamaged) {
+  AddWorker();
+  WriteManifest();
+  Write("out/manifest.yaml", Read("job.yaml"));
+  Write("out/checkpoints/step-00000008/checkpoint.json", R"({"step": 8})");
+  Write("out/checkpoints/step-00000008/damage", "layer-0001.safetensors: truncated\n");
+  const Outcome outcome = Run({"run", "job.yaml", "--output", "out", "--resume"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err,
+            "freezepipe: error: cannot resume the run in out: every checkpoint is damaged: "
+            "layer-0001.safetensors: truncated\n");
+  EXPECT_THAT(Files(), testing::Not(Contains("out/events.jsonl")));
+}
+
+TEST_F(CliTest, ResumingACompleteRunChangesNothing) {
+  AddWorker();
+  WriteManifest();
+  Write("out/manifest.yaml", Read("job.yaml"));
+  Write("out/status.json", R"({"state": "Succeeded"})");
+  Write("out/model.safetensors", "weights");
+  Write("out/summary.json", R"({"workers": 2})");
+  Write("out/events.jsonl", "");
+  const std::vector<std::string> files = Files();
+  const Outcome outcome = Run({"run", "job.yaml", "--output", "out", "--resume", "--workers", "1"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "the run in out is already complete: nothing to resume\n");
+  EXPECT_EQ(Files(), files);
+  EXPECT_EQ(Read("out/summary.json"), R"({"workers": 2})");
+  EXPECT_EQ(Read("out/manifest.yaml"), Read("job.yaml"));
+}
+
 TEST_F(CliTest, ResumeRefusesAnotherJobAndNamesTheField) {
   AddWorker();
   WriteManifest();
@@ -111,7 +160,8 @@ TEST_F(CliTest, APortInUseIsSaidAndNothingIsWritten) {
   const Outcome outcome = Run({"run", "job.yaml", "--port", port});
   close(listener);
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("127.0.0.1:" + port));
+  EXPECT_EQ(outcome.err, "freezepipe: error: cannot listen on 127.0.0.1:" + port +
+                             ": the port is in use or the address is not this machine's\n");
   EXPECT_THAT(Files(), ElementsAre("job.yaml"));
 }
 

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -59,7 +60,11 @@ TEST_F(StopTest, ASecondCtrlCStopsAtOnce) {
   kill(run, SIGTERM);
   const Outcome outcome = Wait(run);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-  EXPECT_EQ(nlohmann::json::parse(Read("out/summary.json"))["state"], "Stopped");
+  const auto summary = nlohmann::json::parse(Read("out/summary.json"));
+  EXPECT_EQ(summary["state"], "Stopped");
+  EXPECT_THAT(outcome.out, testing::Not(testing::HasSubstr("with a checkpoint")));
+  EXPECT_EQ(summary["message"],
+            "stopped at once, before the first checkpoint: --resume starts over");
   ExpectWorkersGone();
 }
 

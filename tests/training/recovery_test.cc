@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
 #include "tests/training/job_run.h"
 #include "tests/training/plain_loop.h"
 #include "worker/data/test_files.h"
@@ -10,6 +14,7 @@
 namespace freezepipe::training {
 namespace {
 
+namespace fs = std::filesystem;
 using v1alpha1::FreezeLogEntry;
 using v1alpha1::FreezePolicy;
 using v1alpha1::JobEvent;
@@ -48,6 +53,19 @@ class Recovery : public testing::Test {
     const auto run = job.Finish();
     ExpectLikeUndisturbed(run);
     EXPECT_GE(run.summary.restarts(), 1) << run.output;
+  }
+
+  /// Folders of the run's checkpoints by step, also those under way.
+  std::map<int, fs::path> Checkpoints() const {
+    std::map<int, fs::path> folders;
+    for (const auto& entry :
+         fs::directory_iterator(folder_.path() / "run" / "output" / "checkpoints")) {
+      int step = 0;
+      if (std::sscanf(entry.path().filename().c_str(), "step-%d", &step) == 1) {
+        folders[step] = entry.path();
+      }
+    }
+    return folders;
   }
 
   worker::TestFolder folder_;
@@ -117,6 +135,54 @@ TEST_F(Recovery, StoppedByCtrlCAndResumedWithAnotherNumberOfStages) {
   ASSERT_EQ(run.exit_code, 0) << run.output;
   const auto plain = TrainPlainly(spec_, log_);
   ExpectSameWeights(run.weights, plain.weights);
+}
+
+TEST_F(Recovery, ResumeLeavesADamagedCheckpointOut) {
+  {
+    JobRun job(folder_.path() / "run", spec_);
+    job.Await([](const JobEvent& event) {
+      return event.has_checkpoint_done() && event.checkpoint_done().step() >= 20;
+    });
+    job.Signal(SIGINT);
+    EXPECT_EQ(job.Finish().exit_code, 130);
+  }
+  const auto damaged = Checkpoints().rbegin()->second / "layer-0002.safetensors";
+  fs::resize_file(damaged, fs::file_size(damaged) / 2);
+  const auto run = RunJob(folder_.path() / "run", spec_, {"--resume"});
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_EQ(run.summary.restarts(), 0);
+  EXPECT_THAT(run.output, testing::HasSubstr("damaged checkpoint left out: " + damaged.string()));
+  ExpectSameWeights(run.weights, TrainPlainly(spec_, log_).weights);
+}
+
+TEST_F(Recovery, AWorkerThatFindsTheCheckpointDamagedFallsBackToTheOneBefore) {
+  spec_.mutable_checkpoint()->set_interval_steps(40);
+  spec_.mutable_checkpoint()->set_keep(100);
+  spec_.mutable_freeze()->set_policy(FreezePolicy::None);
+  spec_.mutable_freeze()->clear_manual();
+  log_.clear();
+  JobRun job(folder_.path() / "run", spec_);
+  const auto plan = job.Await([](const JobEvent& event) { return event.has_plan_made(); });
+  job.Await([](const JobEvent& event) {
+    return event.has_checkpoint_done() && event.checkpoint_done().step() >= 80;
+  });
+  // With both stopped no checkpoint is written or completed behind this test's back.
+  const auto& stage = plan.plan_made().stages(1);
+  const pid_t pid = job.WorkerPid(stage.workers(0));
+  ASSERT_GT(pid, 0);
+  kill(pid, SIGSTOP);
+  job.Signal(SIGSTOP);
+  char file[32];
+  std::snprintf(file, sizeof(file), "layer-%04d.safetensors", stage.first_layer());
+  for (const auto& [step, folder] : Checkpoints()) {
+    if (step > 40 && fs::exists(folder / file)) fs::resize_file(folder / file, 100);
+  }
+  kill(pid, SIGKILL);
+  job.Signal(SIGCONT);
+  const auto run = job.Finish();
+  ExpectLikeUndisturbed(run);
+  EXPECT_THAT(run.output, testing::HasSubstr(file));
+  EXPECT_THAT(run.output, testing::HasSubstr("going on from step 40 "));
 }
 
 TEST_F(Recovery, StoppedBeforeTheFirstCheckpointItStartsOver) {

@@ -1,12 +1,14 @@
 #include "worker/checkpoint/checkpoint_files.h"
 
-#include <ATen/ops/from_blob.h>
+#include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
-#include "worker/checkpoint/durable_file.h"
+#include "freezepipe/v1alpha1/coordinator.pb.h"
 
 namespace freezepipe::worker {
 namespace {
@@ -22,10 +24,42 @@ std::string Padded(const char* format, int number) {
 std::string StepFolder(int step) { return Padded("step-%08d", step); }
 std::string LayerFile(int layer) { return Padded("layer-%04d.safetensors", layer); }
 
+LayerState ReadLayerAt(const fs::path& path, int step) {
+  LayerState state = ReadLayerState(path);
+  if (state.step == step) return state;
+  throw std::runtime_error(path.string() + ": is of step " + std::to_string(state.step) + ", not " +
+                           std::to_string(step));
+}
+
+v1alpha1::CheckpointIndex ReadIndex(const fs::path& path) {
+  std::ifstream file(path);
+  const std::string json(std::istreambuf_iterator<char>(file), {});
+  v1alpha1::CheckpointIndex index;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &index);
+  if (!parsed.ok()) throw std::runtime_error(path.string() + ": " + parsed.ToString());
+  return index;
+}
+
 }  // namespace
 
 LayerState ReadCheckpointLayer(const fs::path& checkpoints, int step, int layer) {
-  return ReadLayerState(checkpoints / StepFolder(step) / LayerFile(layer));
+  return ReadLayerAt(checkpoints / StepFolder(step) / LayerFile(layer), step);
+}
+
+std::string DamageOf(const fs::path& checkpoint) {
+  try {
+    const auto index = ReadIndex(checkpoint / "checkpoint.json");
+    for (int layer = 0; layer < index.layers_size(); ++layer) {
+      const fs::path path = checkpoint / LayerFile(layer);
+      const LayerState state = ReadLayerAt(path, index.step());
+      if (state.layer != index.layers(layer)) {
+        return path.string() + ": holds layer " + state.layer + ", not " + index.layers(layer);
+      }
+    }
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 CheckpointWriter::CheckpointWriter(fs::path checkpoints) : checkpoints_(std::move(checkpoints)) {}

@@ -10,8 +10,13 @@
 
 namespace freezepipe::worker {
 
-/// State of a layer in a complete checkpoint. Throws std::runtime_error naming the file.
+/// State of a layer in a complete checkpoint. Throws std::runtime_error naming the file when it is
+/// missing, damaged or of another step.
 LayerState ReadCheckpointLayer(const std::filesystem::path& checkpoints, int step, int layer);
+
+/// What is wrong with the first layer of a complete checkpoint whose file is missing, damaged or
+/// another layer's or step's, naming the file; empty if all are as checkpoint.json says.
+std::string DamageOf(const std::filesystem::path& checkpoint);
 
 /// Writes layers of a checkpoint beside training, one checkpoint at a time.
 class CheckpointWriter {
@@ -36,8 +41,7 @@ class CheckpointWriter {
 };
 
 /// Merges a complete checkpoint's weights (parameters and buffers) into one safetensors file with
-/// tensors
-/// "<layer>.<name>". Throws std::runtime_error naming the file.
+/// tensors "<layer>.<name>". Throws std::runtime_error naming the file.
 void ExportWeights(const std::filesystem::path& checkpoint, const std::filesystem::path& output);
 
 }  // namespace freezepipe::worker

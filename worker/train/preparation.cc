@@ -36,6 +36,8 @@ std::vector<LayerMove> Preparation::Moves(const Generation& generation, bool ear
 }
 
 void Preparation::Run() {
+  /// Step of the checkpoint that is being read.
+  std::optional<int> reading;
   try {
     auto generation =
         std::make_shared<Generation>(order_.plan(), means_.worker, *means_.control, means_.device);
@@ -60,17 +62,18 @@ void Preparation::Run() {
             source.layer() >= generation->stage().end_layer()) {
           continue;
         }
+        reading = source.checkpoint_step();
         fetched_[source.layer()] =
             ReadCheckpointLayer(means_.checkpoints, source.checkpoint_step(), source.layer());
       }
     }
   } catch (const std::exception& error) {
-    if (!abandoned_) means_.done(error.what());
+    if (!abandoned_) means_.failed(error.what(), reading);
     return;
   }
   if (abandoned_) return;
   ready_ = true;
-  means_.done("");
+  means_.prepared();
 }
 
 }  // namespace freezepipe::worker

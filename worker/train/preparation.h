@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "freezepipe/v1alpha1/coordinator.pb.h"
@@ -26,8 +28,9 @@ class Preparation {
     /// State of a layer that this worker holds at the order's step; live: waits until the layer is
     /// frozen here.
     std::function<LayerState(int layer)> held;
-    /// With an empty text: prepared.
-    std::function<void(const std::string& error)> done;
+    std::function<void()> prepared;
+    /// `damaged_checkpoint`: its step, where that is what failed.
+    std::function<void(const std::string& error, std::optional<int> damaged_checkpoint)> failed;
   };
 
   static std::shared_ptr<Preparation> Begin(const v1alpha1::Prepare& order, Means means);

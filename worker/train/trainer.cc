@@ -17,6 +17,15 @@ void Expect(bool condition, const std::string& what) {
   if (!condition) throw std::logic_error(what);
 }
 
+/// The freeze that the header announces.
+v1alpha1::FreezeLogEntry NewEntry(const StepHeader& header) {
+  v1alpha1::FreezeLogEntry entry;
+  entry.set_chosen_at(static_cast<int>(header.chosen_at));
+  entry.set_frozen_at(static_cast<int>(header.frozen_at));
+  entry.set_boundary(static_cast<int>(header.new_boundary));
+  return entry;
+}
+
 }  // namespace
 
 Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoints,
@@ -143,12 +152,8 @@ StepHeader Trainer::NextHeader() {
   Expect(header.boundary == BoundaryAt(log_, step_),
          "frozen boundary differs between stages at step " + std::to_string(step_));
   if (header.new_boundary > 0) {
-    v1alpha1::FreezeLogEntry entry;
-    entry.set_chosen_at(static_cast<int>(header.chosen_at));
-    entry.set_frozen_at(static_cast<int>(header.frozen_at));
-    entry.set_boundary(static_cast<int>(header.new_boundary));
-    log_.push_back(entry);
-    if (generation_->lead()) SayFreezeScheduled(entry);
+    log_.push_back(NewEntry(header));
+    if (generation_->lead()) SayFreezeScheduled(log_.back());
   }
   return header;
 }
@@ -159,13 +164,24 @@ StepHeader Trainer::ComposeHeader() {
                     .generation = generation_->number(),
                     .boundary = BoundaryAt(log_, step_)};
   orders_.PutInto(&header);
-  for (const auto& entry : log_) {
-    if (entry.boundary() != header.new_boundary) continue;
-    SayFreezeScheduled(entry);
-    header.new_boundary = 0;
-    break;
-  }
+  if (header.new_boundary > 0) CheckFreeze(&header);
   return header;
+}
+
+void Trainer::CheckFreeze(StepHeader* header) {
+  for (const auto& entry : log_) {
+    if (entry.boundary() != header->new_boundary) continue;
+    SayFreezeScheduled(entry);
+    header->new_boundary = 0;
+    return;
+  }
+  if (header->frozen_at < job_.total_steps()) return;
+  WorkerMessage message;
+  auto& late = *message.mutable_freeze_too_late();
+  *late.mutable_entry() = NewEntry(*header);
+  late.set_step(step_);
+  say_(std::move(message));
+  header->new_boundary = 0;
 }
 
 void Trainer::SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry) {

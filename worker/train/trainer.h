@@ -49,6 +49,8 @@ class Trainer {
   /// The lead's wishes for the next step. A freeze that is in the log already is said again, not
   /// done again.
   StepHeader ComposeHeader();
+  /// Takes a freeze out of the header that is in the log already, or that comes too late.
+  void CheckFreeze(StepHeader* header);
   void SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry);
   void Switch(int generation);
   void Step();

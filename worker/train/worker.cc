@@ -177,19 +177,23 @@ void Worker::Profile() {
 
 void Worker::Prepare(const v1alpha1::Prepare& order) {
   const int number = order.plan().generation();
-  const auto say_prepared = [this, number](const std::string& error) {
+  const auto say_prepared = [this, number] {
     WorkerMessage message;
-    if (error.empty()) {
-      message.mutable_prepared()->set_generation(number);
-    } else {
-      message.mutable_prepare_failed()->set_generation(number);
-      message.mutable_prepare_failed()->set_reason(FirstLine(error));
-    }
+    message.mutable_prepared()->set_generation(number);
+    Say(std::move(message));
+  };
+  const auto say_failed = [this, number](const std::string& error,
+                                         std::optional<int> damaged_checkpoint) {
+    WorkerMessage message;
+    auto& failed = *message.mutable_prepare_failed();
+    failed.set_generation(number);
+    failed.set_reason(FirstLine(error));
+    if (damaged_checkpoint) failed.set_damaged_checkpoint(*damaged_checkpoint);
     Say(std::move(message));
   };
   const std::lock_guard lock(mutex_);
   if (preparation_ != nullptr && preparation_->number() == number) {  // said again
-    if (preparation_->ready()) say_prepared("");
+    if (preparation_->ready()) say_prepared();
     return;
   }
   if (trainer_ != nullptr && trainer_->generation() >= number) return;
@@ -199,7 +203,8 @@ void Worker::Prepare(const v1alpha1::Prepare& order) {
                            .device = device_backend_.get(),
                            .checkpoints = checkpoints_,
                            .held = {},
-                           .done = say_prepared};
+                           .prepared = say_prepared,
+                           .failed = say_failed};
   if (order.live()) {
     means.held = [this](int layer) { return held_.FrozenCopy(layer); };
   } else {

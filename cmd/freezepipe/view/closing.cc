@@ -37,7 +37,10 @@ std::string Frozen(const Summary& summary, const std::vector<std::string>& layer
   int boundary = 0;
   std::vector<std::string> steps;
   for (const auto& entry : summary.freeze_log()) {
-    if (entry.frozen_at() > summary.steps()) continue;
+    // At the last step's end there was no step left to be frozen in.
+    const bool frozen =
+        entry.frozen_at() <= summary.steps() && entry.frozen_at() < summary.total_steps();
+    if (!frozen) continue;
     boundary = std::max(boundary, entry.boundary());
     steps.push_back(absl::StrCat(entry.frozen_at()));
   }

@@ -51,6 +51,12 @@ TEST(ClosingTest, SaysWhatFrozeAndWhatWasFreed) {
                   "checkpoints, logs"));
 }
 
+TEST(ClosingTest, WhatWasToFreezeAtTheEndNeverWasFrozen) {
+  Summary summary = Succeeded();
+  summary.mutable_freeze_log(1)->set_frozen_at(200);
+  EXPECT_EQ(Texts(summary)[1], "frozen: 1 of 4 layers, up to conv1, at step 90");
+}
+
 TEST(ClosingTest, SaysThatNothingFroze) {
   Summary summary = Succeeded();
   summary.clear_freeze_log();

@@ -61,15 +61,22 @@ std::optional<StyledLine> Describe(const JobEvent& event, const JobView& view, D
                         Style::kNote};
     case JobEvent::kFreezeChosen: {
       const auto& entry = event.freeze_chosen().entry();
-      return StyledLine{absl::StrFormat("chosen to freeze at step %d: %s%s", entry.frozen_at(),
-                                        FrozenLayers(entry, view), Because(entry.why())),
-                        Style::kNote};
+      return StyledLine{
+          absl::StrFormat("chosen at step %d, to freeze at step %d: %s%s", entry.chosen_at(),
+                          entry.frozen_at(), FrozenLayers(entry, view), Because(entry.why())),
+          Style::kNote};
     }
     case JobEvent::kLayersFrozen: {
       const auto& entry = event.layers_frozen().entry();
       return StyledLine{
           absl::StrFormat("frozen at step %d: %s", entry.frozen_at(), FrozenLayers(entry, view)),
           Style::kGood};
+    }
+    case JobEvent::kFreezeMissed: {
+      const auto& entry = event.freeze_missed().entry();
+      return StyledLine{absl::StrFormat("chosen too late, without effect: %s, to freeze at step %d",
+                                        FrozenLayers(entry, view), entry.frozen_at()),
+                        Style::kWarning};
     }
     case JobEvent::kRepartitionDone: {
       const auto& done = event.repartition_done();

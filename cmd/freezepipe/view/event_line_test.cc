@@ -23,11 +23,15 @@ std::string Line(const std::string& json, JobView view = View(),
 }
 
 TEST(EventLineTest, SaysWhichLayersFreezeAndWhen) {
-  EXPECT_EQ(Line(R"({"time": 65, "freezeChosen": {"entry":
+  EXPECT_EQ(
+      Line(R"({"time": 65, "freezeChosen": {"entry":
                 {"chosenAt": 90, "frozenAt": 110, "boundary": 2, "why": "P 0.31"}}})"),
-            "   1:05  chosen to freeze at step 110: layers up to conv2 (2 of 4): P 0.31");
+      "   1:05  chosen at step 90, to freeze at step 110: layers up to conv2 (2 of 4): P 0.31");
   EXPECT_EQ(Line(R"({"layersFrozen": {"entry": {"frozenAt": 110, "boundary": 2}}})"),
             "   0:00  frozen at step 110: layers up to conv2 (2 of 4)");
+  EXPECT_EQ(Line(R"({"freezeMissed": {"entry": {"frozenAt": 110, "boundary": 2}}})"),
+            "   0:00  chosen too late, without effect: layers up to conv2 (2 of 4), to freeze at "
+            "step 110");
 }
 
 TEST(EventLineTest, SaysWhatARepartitionCost) {
