@@ -22,7 +22,9 @@ bool Standing(const WorkerMessage& message) {
     case WorkerMessage::kPrepared:
     case WorkerMessage::kSwitched:
     case WorkerMessage::kSettled:
+    case WorkerMessage::kCheckpointWritten:
     case WorkerMessage::kFinished:
+    case WorkerMessage::kFailure:
       return true;
     default:
       return false;
@@ -58,6 +60,8 @@ CoordinatorClient::~CoordinatorClient() {
 void CoordinatorClient::Send(WorkerMessage message) {
   const std::lock_guard lock(mutex_);
   if (Standing(message)) standing_[message.kind_case()] = message;
+  // Training may go on from before that checkpoint, and write it anew.
+  if (message.has_aborted()) standing_.erase(WorkerMessage::kCheckpointWritten);
   if (message.has_step() && !queue_.empty() && queue_.back().has_step()) queue_.pop_back();
   if (queue_.size() < kMostKept) queue_.push_back(std::move(message));
   changed_.notify_all();

@@ -28,8 +28,9 @@ class CoordinatorClient {
   /// Opens the stream; called once.
   void Start();
 
-  /// Returns at once. What says where the worker stands (Prepared, Switched, Settled, Finished) is
-  /// said again on every new stream, since the old one may have lost it.
+  /// Returns at once. What says where the worker stands (Prepared, Switched, Settled, the newest
+  /// CheckpointWritten, Finished, Failure) is said again on every new stream, in this order, since
+  /// the old one may have lost it.
   void Send(v1alpha1::WorkerMessage message);
 
   /// Waits until everything was handed to the network, or the time is up.
@@ -47,7 +48,7 @@ class CoordinatorClient {
   std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;
   std::deque<v1alpha1::WorkerMessage> queue_;
-  std::map<int, v1alpha1::WorkerMessage> standing_;  // by kind
+  std::map<int, v1alpha1::WorkerMessage> standing_;  // by kind, the order they are said in
   bool writing_ = false;
   grpc::ClientContext* context_ = nullptr;
   std::jthread thread_;
