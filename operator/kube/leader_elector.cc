@@ -131,6 +131,7 @@ Duration LeaderElector::Pause() const {
 absl::Status LeaderElector::Release() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
+  if (!Term()) return absl::OkStatus();
   Client client(transport_, CallOptions({}));
   const auto lease = client.Get(kLeases, options_.lease);
   if (!lease.ok()) return lease.status();

@@ -70,6 +70,9 @@ TEST_F(LeaderElectorTest, OneLeadsTheOtherWaitsAndFollowsAtOnceAfterARelease) {
   EXPECT_TRUE(Eventually([&] { return second->elected == 1; }));
   EXPECT_EQ(Holder(), "second");
   EXPECT_EQ(first->Lost(), "");
+  // Nothing to give up any more.
+  EXPECT_TRUE(first->elector.Release().ok());
+  EXPECT_EQ(Holder(), "second");
 }
 
 TEST_F(LeaderElectorTest, AnotherTakesOverWhenTheLeaderIsSilent) {

@@ -24,7 +24,8 @@ class Reflector {
   /// Told of every failed list and watch, on the Reflector's thread; it goes on by itself.
   using ErrorHandler = std::function<void(const absl::Status& error)>;
 
-  /// Starts at once. `client` and `cache` outlive it.
+  /// Starts at once. `client` and `cache` outlive it. Its end waits for a list under way, which the
+  /// client's own stop cuts short.
   Reflector(Client& client, Resource resource, Selection selection, Cache& cache,
             ErrorHandler on_error, Random random = SystemRandom());
 
