@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The engine against a plain LibTorch loop, freezing off, one thread a worker.
 
-    bench/engine/run.py --cifar10 DIR [--repeats 3] [--epochs 1] [--bin DIR]
+    bench/engine/run.py --cifar10 DIR [--repeats 5] [--epochs 1] [--bin DIR]
 
 1. One worker against the plain loop, each alone on core 0, in turn.
 2. Two workers with 8 micro-batches against two independent plain loops that run at the same time: the speed-up
    of the pipeline as a share of what fill and drain and the balance of the two stages allow,
    M K / (M + K - 1) x balance, with balance = sum of the stages' busy seconds / (K x the largest).
-Step times are medians; of the repeats the minimum counts, and the spread is printed.
+Step times are medians of a run. Each repeat's ratio compares two runs that followed each other; the median ratio of
+the repeats counts, and all are printed.
 """
 
 import argparse
@@ -56,13 +57,19 @@ def plain(spec, bin_dir, cores):
 
 
 def show(name, values):
-    print(f"{name:44s} min {min(values) * 1e3:7.2f} ms   all " + " ".join(f"{v * 1e3:.2f}" for v in values))
+    print(f"{name:44s} {statistics.median(values) * 1e3:7.2f} ms   all " + " ".join(f"{v * 1e3:.2f}" for v in values))
+
+
+def median_ratio(dividends, divisors):
+    ratios = [a / b for a, b in zip(dividends, divisors)]
+    print("  ratios " + " ".join(f"{ratio:.3f}" for ratio in ratios))
+    return statistics.median(ratios)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cifar10", required=True, help="folder with data_batch_1.bin ...")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--bin", type=pathlib.Path, default=common.BIN)
     arguments = parser.parse_args()
@@ -79,7 +86,7 @@ def main():
             print(f"1 worker, {micro_batches} micro-batches")
             show("  FreezePipe, a step", ours)
             show("  plain LibTorch loop, a step", theirs)
-            print(f"  ratio {min(ours) / min(theirs):.3f}")
+            print(f"  ratio {median_ratio(ours, theirs):.3f}")
 
         m, k = 8, 2
         spec = common.cifar_spec(arguments.cifar10, train=9_984, test=128, epochs=arguments.epochs, micro_batches=m)
@@ -96,7 +103,7 @@ def main():
         print(f"{k} workers, {m} micro-batches")
         show("  FreezePipe, a step", ours)
         show("  each of two plain loops at once, a step", theirs)
-        speed_up = min(theirs) / min(ours)
+        speed_up = median_ratio(theirs, ours)
         print(f"  speed-up {speed_up:.3f}, bound {bound:.3f} (balance {balance:.3f}): {100 * speed_up / bound:.1f} %")
 
 

@@ -1,6 +1,6 @@
 #include <ATen/Parallel.h>
 #include <google/protobuf/util/json_util.h>
-#include <malloc.h>
+#include <gperftools/malloc_extension.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -61,17 +61,10 @@ OpenedDevice OpenDevice(const std::string& name) {
           .backend = cuda.make_backend(index)};
 }
 
-/// Activations come and go every micro-batch: their memory stays with the process instead of being
-/// mapped and faulted in anew each time.
-void KeepFreedMemory() {
-  constexpr int kLargestThreshold = 32 << 20;  // glibc's limit
-  mallopt(M_MMAP_THRESHOLD, kLargestThreshold);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
-}
-
 void Train(const WorkerOptions& options, const std::string& device_name) {
   std::signal(SIGPIPE, SIG_IGN);  // a peer that dies is a failed step, not this process's end
-  KeepFreedMemory();
+  // Activations come and go every micro-batch: their memory stays mapped.
+  MallocExtension::instance()->SetMemoryReleaseRate(0);
   auto with_device = options;
   auto opened = OpenDevice(device_name);
   with_device.device = opened.device;

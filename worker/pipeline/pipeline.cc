@@ -55,12 +55,14 @@ Pipeline::Pipeline(const JobContext& job, Generation& generation, Stage& stage)
   const int rank = generation_.RankAt(generation_.position());
   const size_t capacity = job_.micro_batches() + 2;
   if (!generation_.last_stage()) {
-    downstream_.emplace(world, generation_.forward(), rank + 1, kActivationTag);
+    downstream_.emplace(world, generation_.forward(), rank + 1, kActivationTag,
+                        generation_.shares_memory_with(rank + 1));
     gradients_ = std::make_unique<Inbox>(world, generation_.backward(), rank + 1, kGradientTag,
                                          job_.device(), capacity);
   }
   if (!generation_.first_stage()) {
-    upstream_.emplace(world, generation_.backward(), rank - 1, kGradientTag);
+    upstream_.emplace(world, generation_.backward(), rank - 1, kGradientTag,
+                      generation_.shares_memory_with(rank - 1));
     activations_ = std::make_unique<Inbox>(world, generation_.forward(), rank - 1, kActivationTag,
                                            job_.device(), capacity);
   } else if (!generation_.lead()) {

@@ -20,6 +20,8 @@ struct Envelope {
   int64_t dimensions = 0;
   int64_t sizes[kMaxDimensions] = {};
   int64_t strides[kMaxDimensions] = {};
+  /// Of the block that the tensor lies in; process 0 if it comes on the data group.
+  SharedAddress shared;
   StepHeader header;
 };
 constexpr int64_t kEnvelopeValues = sizeof(Envelope) / sizeof(int64_t);
@@ -34,8 +36,10 @@ at::Tensor ToTensor(const Envelope& envelope) {
 
 }  // namespace
 
-Outbox::Outbox(Group& control, Group& data, int peer, int tag)
-    : control_(control), data_(data), peer_(peer), tag_(tag) {}
+Outbox::Outbox(Group& control, Group& data, int peer, int tag, bool share)
+    : control_(control), data_(data), peer_(peer), tag_(tag) {
+  if (share) shared_.emplace();
+}
 
 void Outbox::Send(const StepHeader& header) {
   Envelope envelope;
@@ -56,14 +60,15 @@ void Outbox::Send(Message::Kind kind, int micro_batch, const at::Tensor& tensor)
     envelope.sizes[i] = dense.size(i);
     envelope.strides[i] = dense.stride(i);
   }
+  if (shared_) envelope.shared = shared_->Put(dense);
   Keep(control_.Send(ToTensor(envelope), peer_, tag_));
-  Keep(data_.Send(dense, peer_, tag_ + 1));
+  if (!shared_) Keep(data_.Send(dense, peer_, tag_ + 1));
 }
 
 void Outbox::Keep(Handle handle) {
-  // The receiver takes at least an inbox's capacity ahead, so the oldest of many was taken long
-  // ago.
-  constexpr size_t kMostPending = 64;
+  // The receiver takes an inbox's capacity ahead, so the oldest of many was taken long ago, unless
+  // this stage runs ahead of a slower one in evaluation: then it waits, and holds no more memory.
+  constexpr size_t kMostPending = 16;
   pending_.push_back(std::move(handle));
   while (pending_.size() > kMostPending) {
     pending_.front().Wait();
@@ -110,11 +115,15 @@ Message Inbox::Next() {
   message.kind = static_cast<Message::Kind>(envelope.kind);
   message.micro_batch = static_cast<int>(envelope.micro_batch);
   message.header = envelope.header;
-  if (message.kind != Message::Kind::kHeader) {
-    message.tensor = at::empty_strided(
-        at::IntArrayRef(envelope.sizes, envelope.dimensions),
-        at::IntArrayRef(envelope.strides, envelope.dimensions),
-        at::TensorOptions().dtype(static_cast<at::ScalarType>(envelope.type)).device(device_));
+  if (message.kind == Message::Kind::kHeader) return message;
+  const at::IntArrayRef sizes(envelope.sizes, envelope.dimensions);
+  const at::IntArrayRef strides(envelope.strides, envelope.dimensions);
+  const auto type = static_cast<at::ScalarType>(envelope.type);
+  if (envelope.shared.process != 0) {
+    message.tensor = shared_.Take(envelope.shared, sizes, strides, type);
+  } else {
+    message.tensor =
+        at::empty_strided(sizes, strides, at::TensorOptions().dtype(type).device(device_));
     message.pending = data_.Receive(message.tensor, peer_, tag_ + 1);
   }
   return message;

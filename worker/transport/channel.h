@@ -7,10 +7,12 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "worker/transport/group.h"
+#include "worker/transport/shared_memory.h"
 
 namespace freezepipe::worker {
 
@@ -44,10 +46,11 @@ struct Message {
 };
 
 /// The sending end of one direction between two neighbours. Shapes travel with every tensor on
-/// `control`, the tensors on `data`. Sends return at once.
+/// `control`; the tensors on `data`, or in memory that the peer sees (`share`, CPU tensors only).
+/// Sends return at once.
 class Outbox {
  public:
-  Outbox(Group& control, Group& data, int peer, int tag);
+  Outbox(Group& control, Group& data, int peer, int tag, bool share = false);
 
   void Send(const StepHeader& header);
   void Send(Message::Kind kind, int micro_batch, const at::Tensor& tensor);
@@ -58,6 +61,7 @@ class Outbox {
   Group& control_;
   Group& data_;
   const int peer_, tag_;
+  std::optional<SharedSender> shared_;
   std::deque<Handle> pending_;
 };
 
@@ -83,6 +87,7 @@ class Inbox {
   const int peer_, tag_;
   const at::Device device_;
   const size_t capacity_;
+  SharedReceiver shared_;
   std::mutex mutex_;  // guards queue_ and error_
   std::condition_variable_any changed_;
   std::deque<Message> queue_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "worker/transport/shared_memory.h"
+
 namespace freezepipe::worker {
 namespace {
 
@@ -87,6 +89,11 @@ void Generation::Greet(at::Device device) {
     handles.push_back(backward().Send(greeting(), rank - 1, kGreetingTag));
   }
   for (auto& handle : handles) handle.Wait();
+  if (!device.is_cpu()) return;
+  std::vector<int> neighbours;
+  if (!first_stage()) neighbours.push_back(rank - 1);
+  if (!last_stage()) neighbours.push_back(rank + 1);
+  sharing_ = PeersSharingMemory(world(), neighbours);
 }
 
 void Generation::Abort() {

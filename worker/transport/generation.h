@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "freezepipe/v1alpha1/plan.pb.h"
@@ -47,6 +48,9 @@ class Generation {
   /// Activations downstream and gradients upstream, on the training device.
   Group& forward() const { return forward_ ? *forward_ : *world_; }
   Group& backward() const { return backward_ ? *backward_ : *world_; }
+  /// Whether CPU tensors can go to that neighbouring stage's worker (a rank of world()) through
+  /// memory instead.
+  bool shares_memory_with(int rank) const { return sharing_.contains(rank); }
   /// This stage's replicas, ranks as replica numbers, on the training device; null if there is one.
   Group* stage_replicas() const { return stage_replicas_.get(); }
 
@@ -60,6 +64,7 @@ class Generation {
   Position position_;
   std::vector<int> workers_;  // by transfer rank
   std::unique_ptr<Group> transfer_, world_, forward_, backward_, stage_replicas_;
+  std::set<int> sharing_;
 };
 
 }  // namespace freezepipe::worker

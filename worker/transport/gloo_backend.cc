@@ -19,19 +19,21 @@ c10d::TCPStoreOptions StoreOptions(int port, bool server) {
 
 class GlooFactory : public BackendFactory {
  public:
-  explicit GlooFactory(std::string host) : host_(std::move(host)) {}
+  explicit GlooFactory(const std::string& host)
+      : device_(c10d::ProcessGroupGloo::createDeviceForHostname(host)) {}
 
   c10::intrusive_ptr<c10d::Backend> Make(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                          int size) override {
     auto options = c10d::ProcessGroupGloo::Options::create(kGroupTimeout);
-    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(host_));
+    options->devices.push_back(device_);
     options->threads = 1;
     return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
   }
   at::Device device() const override { return at::kCPU; }
 
  private:
-  const std::string host_;
+  // One for all groups: each has a thread that wakes up every 10 ms.
+  const std::shared_ptr<::gloo::transport::Device> device_;
 };
 
 }  // namespace

@@ -53,9 +53,12 @@ TEST_F(Transport, PositionsFollowThePlan) {
   EXPECT_EQ(workers_[1]->position().replica, 1);
 }
 
-TEST_F(Transport, ShapesTypesAndStridesTravelWithEveryTensor) {
+class Tensors : public Transport, public testing::WithParamInterface<bool> {};
+
+TEST_P(Tensors, ArriveWithTheirShapesTypesAndStrides) {
   Form(1, 1);
-  Outbox outbox(workers_[0]->world(), workers_[0]->forward(), 1, 20);
+  const bool share = GetParam();
+  Outbox outbox(workers_[0]->world(), workers_[0]->forward(), 1, 20, share);
   Inbox inbox(workers_[1]->world(), workers_[1]->forward(), 0, 20, at::kCPU, 4);
   const auto images = at::arange(2 * 3 * 4 * 5, at::kFloat).view({2, 3, 4, 5});
   const std::vector<at::Tensor> sent = {images, images.contiguous(at::MemoryFormat::ChannelsLast),
@@ -77,6 +80,16 @@ TEST_F(Transport, ShapesTypesAndStridesTravelWithEveryTensor) {
     EXPECT_TRUE(at::equal(message.tensor, sent[i]));
   }
   for (auto& worker : workers_) worker->Abort();
+}
+
+INSTANTIATE_TEST_SUITE_P(Transport, Tensors, testing::Bool(), [](const auto& share) {
+  return share.param ? "ThroughSharedMemory" : "OverGloo";
+});
+
+TEST_F(Transport, NeighboursOnOneMachineShareMemory) {
+  Form(1, 1);
+  EXPECT_TRUE(workers_[0]->shares_memory_with(1));
+  EXPECT_TRUE(workers_[1]->shares_memory_with(0));
 }
 
 TEST_F(Transport, ReplicasReduceTogether) {
