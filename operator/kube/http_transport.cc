@@ -5,6 +5,7 @@
 #include <cpprest/http_client.h>
 
 #include <boost/asio/ssl/context.hpp>
+#include <vector>
 
 #include "operator/kube/await.h"
 #include "operator/kube/line_splitter.h"
@@ -58,7 +59,11 @@ class HttpTransport::Connection {
       http_request_.headers().add("Accept", "application/json");
       http_request_.headers().add("User-Agent", "freezepipe");
       if (!token.empty()) http_request_.headers().add("Authorization", "Bearer " + token);
-      if (!request.body.empty()) http_request_.set_body(request.body, request.content_type);
+      if (!request.body.empty()) {
+        // Bytes, not text: of text cpprestsdk makes a stream of another type than it then reads.
+        http_request_.set_body(std::vector<uint8_t>(request.body.begin(), request.body.end()));
+        http_request_.headers().set_content_type(request.content_type);
+      }
     }
     ~Exchange() {
       if (!finished_) cancel_.cancel();
