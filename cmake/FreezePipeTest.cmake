@@ -1,6 +1,6 @@
 include(GoogleTest)
 
-# freezepipe_test(NAME SOURCES a.cc ... LIBS x ... [LABEL fast|fast-tsan|slow|training|gpu|long] [TIMEOUT seconds]
+# freezepipe_test(NAME SOURCES a.cc ... LIBS x ... [LABEL fast|fast-tsan|slow|training|gpu|e2e|long] [TIMEOUT seconds]
 #                 [WHOLE])
 # A GoogleTest program. Label fast: all of them together take under a minute; fast-tsan: also run under
 # ThreadSanitizer. WHOLE: one ctest entry for the

@@ -121,22 +121,23 @@ TEST(GradientChangeTest, BrakeByProgress) {
 }
 
 TEST(GradientChangeTest, BrakeByLoss) {
-  EXPECT_THAT(Replay(Spec(), Windows(kWindows, 0.3, 0.401)), IsEmpty());
-  // 1 + floor(8 (0.40 - 0.36) / 0.27) = 2.
-  EXPECT_THAT(Replay(Spec(), Windows(kWindows, 0.3, 0.36)),
+  EXPECT_THAT(Replay(Spec(), Windows(kWindows, 0.3, 0.451)), IsEmpty());
+  // 1 + floor(8 (0.45 - 0.41) / 0.27) = 2.
+  EXPECT_THAT(Replay(Spec(), Windows(kWindows, 0.3, 0.41)),
               ElementsAre(Chosen{12, 1}, Chosen{15, 2}));
-  // 1 + floor(8 (0.40 - 0.30) / 0.27) = 3.
-  EXPECT_THAT(Replay(Spec(), Windows(kWindows, 0.3, 0.30)),
+  // 1 + floor(8 (0.45 - 0.35) / 0.27) = 3.
+  EXPECT_THAT(Replay(Spec(), Windows(kWindows, 0.3, 0.35)),
               ElementsAre(Chosen{12, 1}, Chosen{15, 2}, Chosen{18, 3}));
 }
 
 TEST(GradientChangeTest, BrakeLooksAtTheLastEpochsMeanLoss) {
-  // At window 20 the last four windows' mean is (0.5 + 0.5 + 0.3 + 0.26) / 4 = 0.39 of ln 10.
-  auto windows = Windows(20, 0.3, 0.5);
-  windows[18].loss = LossOf(0.3);
-  windows[19].loss = LossOf(0.26);
-  EXPECT_THAT(Replay(Spec(), windows), ElementsAre(Chosen{20, 1}));
+  // At window 20 the last four windows' mean is (0.55 + 0.55 + 0.35 + 0.31) / 4 = 0.44 of
+  // ln 10.
+  auto windows = Windows(20, 0.3, 0.55);
+  windows[18].loss = LossOf(0.35);
   windows[19].loss = LossOf(0.31);
+  EXPECT_THAT(Replay(Spec(), windows), ElementsAre(Chosen{20, 1}));
+  windows[19].loss = LossOf(0.36);
   EXPECT_THAT(Replay(Spec(), windows), IsEmpty());
 }
 
