@@ -104,8 +104,10 @@ int Main(int argc, char** argv) {
   std::string device = "cpu";
   auto* train = app.add_subcommand("train", "Train one stage under a coordinator");
   train->add_option("--coordinator", options.coordinator, "Coordinator, HOST:PORT")->required();
+  train->add_option("--job", options.job, "The coordinator's name of the job")->required();
   train->add_option("--worker", options.worker, "Number of this worker in its job")->required();
   train->add_option("--host", options.host, "Address other workers reach this one by")->required();
+  train->add_option("--node", options.node, "Name of this machine, not given: its host name");
   train->add_option("--device", device, "cpu, cuda or cuda:N")->capture_default_str();
   train->callback([&] { Train(options, device); });
 

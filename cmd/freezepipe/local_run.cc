@@ -88,19 +88,19 @@ LocalRun::LocalRun(RunPlan plan, OutputDirectory* output)
       recorder_(MakeSummary(plan_), time_offset_, &view_),
       records_(output->status()),
       cluster_(ClusterOptions(), [this](int worker, bool clean, std::string why) {
-        server_->session().OnWorkerExit(worker, clean, std::move(why));
+        session_->OnWorkerExit(worker, clean, std::move(why));
       }) {}
 
 LocalRun::~LocalRun() { EndEverything(); }
 
 absl::Status LocalRun::Prepare(int port) {
   try {
-    server_ = coordinator::MakeCoordinatorServer({absl::StrCat("127.0.0.1:", port)}, Setup(),
-                                                 &records_, &recorder_);
+    server_ = coordinator::MakeCoordinatorServer({absl::StrCat("127.0.0.1:", port)});
   } catch (const std::runtime_error& error) {
     return absl::UnavailableError(error.what());
   }
-  server_->SetCluster(&cluster_);
+  session_ = server_->AddJob(plan_.name, Setup(),
+                             {.cluster = &cluster_, .records = &records_, .listener = &recorder_});
   if (const absl::Status made = output_->Create(plan_.job); !made.ok()) return made;
   auto log = EventLog::Open(output_->events());
   if (!log.ok()) return log.status();
@@ -115,7 +115,7 @@ int LocalRun::Run() {
   }
   start_ = std::chrono::steady_clock::now();
   signals_.Start([this](int count) { StopByPerson(count); }, [this] { view_.Resized(); });
-  server_->session().Start();
+  session_->Start();
 
   std::optional<v1alpha1::FreezePipeJobStatus> status = recorder_.Wait();
   const double seconds = Seconds();
@@ -140,7 +140,8 @@ cluster::LocalClusterOptions LocalRun::ClusterOptions() {
   options.log_directory = output_->logs();
   options.threads = plan_.job.spec().worker().threads();
   options.command = [this](int worker) {
-    return plan_.worker.TrainArguments(server_->port(), worker, plan_.devices.at(worker));
+    return plan_.worker.TrainArguments(server_->port(), plan_.name, worker,
+                                       plan_.devices.at(worker));
   };
   return options;
 }
@@ -149,13 +150,14 @@ void LocalRun::StopByPerson(int count) {
   if (count > 1) return recorder_.GiveUp();
   view_.Say({"stopping after this step and its checkpoint; once more stops at once, without them",
              Style::kWarning});
-  server_->session().Post(coordinator::StopRequested{});
+  session_->Post(coordinator::StopRequested{});
 }
 
 void LocalRun::EndEverything() {
   signals_.Finish();
   // The session may still give orders to the cluster, which obeys none any more.
   cluster_.Stop();
+  session_.reset();
   server_.reset();
 }
 

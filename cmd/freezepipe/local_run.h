@@ -64,6 +64,7 @@ class LocalRun {
   RecordFile records_;
   cluster::LocalCluster cluster_;
   std::unique_ptr<coordinator::CoordinatorServer> server_;
+  std::unique_ptr<coordinator::SessionRunner> session_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -81,11 +81,12 @@ absl::Status WorkerProgram::Export(const std::string& checkpoint, const std::str
       .status();
 }
 
-std::vector<std::string> WorkerProgram::TrainArguments(int port, int worker,
+std::vector<std::string> WorkerProgram::TrainArguments(int port, const std::string& job, int worker,
                                                        const std::string& device) const {
   return {path_,           "train",
           "--coordinator", absl::StrCat("127.0.0.1:", port),
           "--worker",      absl::StrCat(worker),
+          "--job",         job,
           "--host",        "127.0.0.1",
           "--device",      device};
 }

@@ -34,8 +34,9 @@ class WorkerProgram {
   /// Writes the weights of a checkpoint folder as safetensors.
   absl::Status Export(const std::string& checkpoint, const std::string& output) const;
 
-  /// Arguments that train as one worker of the coordinator on this machine's port.
-  std::vector<std::string> TrainArguments(int port, int worker, const std::string& device) const;
+  /// Arguments that train as one worker of the job whose coordinator is on this machine's port.
+  std::vector<std::string> TrainArguments(int port, const std::string& job, int worker,
+                                          const std::string& device) const;
 
  private:
   explicit WorkerProgram(std::string path) : path_(std::move(path)) {}

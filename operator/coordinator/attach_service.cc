@@ -13,59 +13,62 @@ constexpr std::chrono::seconds kHelloLimit{10};
 
 }  // namespace
 
-AttachService::AttachService(std::function<void(Event)> events) : events_(std::move(events)) {}
+bool AttachService::Add(const std::string& job, std::shared_ptr<JobStreams> streams) {
+  std::lock_guard lock(mutex_);
+  return jobs_.emplace(job, std::move(streams)).second;
+}
+
+void AttachService::Remove(const std::string& job) {
+  std::lock_guard lock(mutex_);
+  jobs_.erase(job);
+}
 
 grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1alpha1::Order>* AttachService::Attach(
     grpc::CallbackServerContext* context) {
   auto* stream = new WorkerStream(this, context);
   {
     std::lock_guard lock(mutex_);
-    streams_.insert(stream);
+    silent_.insert(stream);
     if (closing_) stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"));
   }
   stream->Begin();
   return stream;
 }
 
-bool AttachService::OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message) {
-  std::lock_guard lock(mutex_);
-  if (!stream->worker) {
-    if (!message.has_hello()) return false;
-    const int worker = message.hello().worker();
-    if (auto older = current_.find(worker); older != current_.end()) {
-      older->second->Close(grpc::Status(grpc::StatusCode::ABORTED, "replaced by a newer stream"));
-    }
-    stream->worker = worker;
-    current_[worker] = stream;
-    events_(WorkerAttached{std::move(*message.mutable_hello())});
-    return true;
+grpc::Status AttachService::OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message) {
+  if (!stream->job) return OnHello(stream, std::move(message));
+  if (stream->job->OnMessage(stream, std::move(message))) return grpc::Status::OK;
+  return {grpc::StatusCode::ABORTED, "a newer stream replaced this one"};
+}
+
+grpc::Status AttachService::OnHello(WorkerStream* stream, v1alpha1::WorkerMessage message) {
+  if (!message.has_hello()) {
+    return {grpc::StatusCode::ABORTED, "the first message must be Hello"};
   }
-  if (current_[*stream->worker] != stream) return false;
-  events_(WorkerSaid{*stream->worker, std::move(message)});
-  return true;
+  std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(message.hello().job());
+  if (job == jobs_.end()) {
+    return {grpc::StatusCode::NOT_FOUND, "no job \"" + message.hello().job() + "\" here"};
+  }
+  silent_.erase(stream);
+  stream->job = job->second;
+  if (job->second->OnHello(stream, std::move(*message.mutable_hello()))) return grpc::Status::OK;
+  return {grpc::StatusCode::UNAVAILABLE, "the job's session has ended"};
 }
 
 void AttachService::OnClosed(WorkerStream* stream) {
-  std::lock_guard lock(mutex_);
-  streams_.erase(stream);
-  if (!stream->worker) return;
-  const auto current = current_.find(*stream->worker);
-  if (current == current_.end() || current->second != stream) return;
-  current_.erase(current);
-  events_(StreamLost{*stream->worker});
-}
-
-void AttachService::Send(int worker, v1alpha1::Order order) {
-  std::lock_guard lock(mutex_);
-  const auto current = current_.find(worker);
-  if (current != current_.end()) current->second->Enqueue(std::move(order));
+  {
+    std::lock_guard lock(mutex_);
+    silent_.erase(stream);
+  }
+  if (stream->job) stream->job->OnClosed(stream);
 }
 
 void AttachService::CloseSilent() {
   const auto now = std::chrono::steady_clock::now();
   std::lock_guard lock(mutex_);
-  for (WorkerStream* stream : streams_) {
-    if (!stream->worker && now - stream->opened >= kHelloLimit) {
+  for (WorkerStream* stream : silent_) {
+    if (now - stream->opened >= kHelloLimit) {
       stream->Close(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "no Hello came"));
     }
   }
@@ -74,9 +77,10 @@ void AttachService::CloseSilent() {
 void AttachService::CloseAll() {
   std::lock_guard lock(mutex_);
   closing_ = true;
-  for (WorkerStream* stream : streams_) {
+  for (WorkerStream* stream : silent_) {
     stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"));
   }
+  for (const auto& [name, streams] : jobs_) streams->Close();
 }
 
 }  // namespace freezepipe::coordinator

@@ -1,49 +1,50 @@
 #pragma once
 
-#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 
 #include "freezepipe/v1alpha1/coordinator.grpc.pb.h"
-#include "operator/coordinator/job_session.h"
-#include "operator/coordinator/order_sink.h"
+#include "operator/coordinator/job_streams.h"
 
 namespace freezepipe::coordinator {
 
 class WorkerStream;
 
-/// The workers' streams: what they say becomes events, orders go the other way. A worker has one
-/// stream at a time; a newer one takes the older's place, and nothing the older says counts any
-/// more. Thread-safe; no call blocks.
-class AttachService : public v1alpha1::Coordinator::CallbackService, public OrderSink {
+/// The one service of all jobs: a stream's Hello names its job, whose streams it joins. A job that
+/// isn't here is answered NOT_FOUND; its workers try again, so that it may come. Thread-safe; no
+/// call blocks.
+class AttachService : public v1alpha1::Coordinator::CallbackService {
  public:
-  /// `events` is called in the order of each worker's events; it must not block or call back.
-  explicit AttachService(std::function<void(Event)> events);
+  /// Lets workers of the job attach from now on; false if there is one of this name.
+  bool Add(const std::string& job, std::shared_ptr<JobStreams> streams);
+  /// Lets no more attach; JobStreams::Close ends the streams that are open.
+  void Remove(const std::string& job);
 
   grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1alpha1::Order>* Attach(
       grpc::CallbackServerContext* context) override;
 
-  void Send(int worker, v1alpha1::Order order) override;
-  void CloseSilent() override;
+  /// Closes streams that have not said who they are in time; to be called about once a second.
+  void CloseSilent();
   /// Closes every stream, also those that open from now on.
   void CloseAll();
 
  private:
   friend class WorkerStream;
 
-  /// The stream's next message. False when the stream is to be closed: it lacks a Hello, or was
-  /// replaced.
-  bool OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message);
+  /// The stream's next message. Not OK: the stream is to be closed so.
+  grpc::Status OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message);
+  grpc::Status OnHello(WorkerStream* stream, v1alpha1::WorkerMessage message);
   void OnClosed(WorkerStream* stream);
 
-  const std::function<void(Event)> events_;
-  /// Guards everything below, and the order of events. Taken before a stream's own mutex.
+  /// Guards everything below. Taken before the mutexes of JobStreams and WorkerStream.
   std::mutex mutex_;
   bool closing_ = false;
-  std::set<WorkerStream*> streams_;
-  std::map<int, WorkerStream*> current_;
+  /// Without a Hello yet.
+  std::set<WorkerStream*> silent_;
+  std::map<std::string, std::shared_ptr<JobStreams>> jobs_;
 };
 
 }  // namespace freezepipe::coordinator

@@ -19,6 +19,7 @@ class AttachServiceTest : public testing::Test {
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&service_);
+    EXPECT_TRUE(service_.Add("job", streams_));
     server_ = builder.BuildAndStart();
     stub_ = v1alpha1::Coordinator::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
                                                                grpc::InsecureChannelCredentials()));
@@ -40,6 +41,7 @@ class AttachServiceTest : public testing::Test {
 
   static v1alpha1::WorkerMessage Hello(int worker) {
     v1alpha1::WorkerMessage message;
+    message.mutable_hello()->set_job("job");
     message.mutable_hello()->set_worker(worker);
     return message;
   }
@@ -47,11 +49,12 @@ class AttachServiceTest : public testing::Test {
   std::mutex mutex_;  // Guards events_.
   std::condition_variable changed_;
   std::deque<Event> events_;
-  AttachService service_{[this](Event event) {
+  const std::shared_ptr<JobStreams> streams_ = std::make_shared<JobStreams>([this](Event event) {
     std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
     changed_.notify_all();
-  }};
+  });
+  AttachService service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1alpha1::Coordinator::Stub> stub_;
 };
@@ -64,7 +67,7 @@ TEST_F(AttachServiceTest, ASlowReaderLosesItsStream) {
   ASSERT_TRUE(std::holds_alternative<WorkerAttached>(NextEvent()));
   v1alpha1::Order big;
   big.mutable_welcome()->set_checkpoint_directory(std::string(1 << 20, 'x'));
-  for (size_t i = 0; i < kMaxQueuedOrders + 64; ++i) service_.Send(3, big);
+  for (size_t i = 0; i < kMaxQueuedOrders + 64; ++i) streams_->Send(3, big);
   const Event event = NextEvent();
   ASSERT_TRUE(std::holds_alternative<StreamLost>(event));
   EXPECT_EQ(std::get<StreamLost>(event).worker, 3);
@@ -82,8 +85,8 @@ TEST_F(AttachServiceTest, OrdersComeInOrderAndMessagesGoInOrder) {
   for (int i = 0; i < 200; ++i) {
     v1alpha1::Order order;
     order.mutable_retire()->set_generation(i);
-    service_.Send(3, order);
-    service_.Send(4, order);  // Nobody there: dropped.
+    streams_->Send(3, order);
+    streams_->Send(4, order);  // Nobody there: dropped.
     v1alpha1::WorkerMessage message;
     message.mutable_prepared()->set_generation(i);
     stream->Write(message);

@@ -19,6 +19,8 @@ constexpr int kKeepAliveTime = 10'000;
 constexpr int kKeepAliveTimeout = 10'000;
 /// Workers may ask as often, milliseconds.
 constexpr int kLeastPingInterval = 5'000;
+/// Streams that have said nothing are looked for so often.
+constexpr std::chrono::seconds kSilenceCheckPeriod{1};
 /// Streams get so long to end when the server goes.
 constexpr std::chrono::seconds kShutdownLimit{2};
 
@@ -29,12 +31,43 @@ void QuietenGrpc() {
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
 }
 
+/// A session that workers can attach to for as long as it lives.
+class AttachedSession : public SessionRunner {
+ public:
+  AttachedSession(AttachService* service, std::string job, JobSetup setup,
+                  const Collaborators& collaborators)
+      : service_(service),
+        job_(std::move(job)),
+        streams_(std::make_shared<JobStreams>([this](Event event) { Post(std::move(event)); })),
+        runner_(std::move(setup), streams_.get(), collaborators),
+        added_(service_->Add(job_, streams_)) {}
+
+  ~AttachedSession() override {
+    if (!added_) return;
+    service_->Remove(job_);
+    streams_->Close();
+  }
+
+  /// False: the service has a job of this name.
+  bool added() const { return added_; }
+
+  void Start() override { runner_.Start(); }
+  void Post(Event event) override { runner_.Post(std::move(event)); }
+  void OnWorkerExit(int worker, bool clean, std::string why) override {
+    runner_.OnWorkerExit(worker, clean, std::move(why));
+  }
+
+ private:
+  AttachService* const service_;
+  const std::string job_;
+  const std::shared_ptr<JobStreams> streams_;
+  StrandSessionRunner runner_;
+  const bool added_;
+};
+
 class GrpcCoordinatorServer : public CoordinatorServer {
  public:
-  GrpcCoordinatorServer(const CoordinatorOptions& options, JobSetup setup, RecordStore* records,
-                        Listener* listener)
-      : service_([this](Event event) { runner_.Post(std::move(event)); }),
-        runner_(std::move(setup), &service_, records, listener) {
+  explicit GrpcCoordinatorServer(const CoordinatorOptions& options) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(options.listen_address, grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&service_);
@@ -60,24 +93,28 @@ class GrpcCoordinatorServer : public CoordinatorServer {
   }
 
   int port() const override { return port_; }
-  SessionRunner& session() override { return runner_; }
-  void SetCluster(cluster::Cluster* cluster) override { runner_.SetCluster(cluster); }
+
+  std::unique_ptr<SessionRunner> AddJob(const std::string& job, JobSetup setup,
+                                        const Collaborators& collaborators) override {
+    auto session =
+        std::make_unique<AttachedSession>(&service_, job, std::move(setup), collaborators);
+    if (!session->added()) return nullptr;
+    return session;
+  }
 
  private:
   int port_ = 0;
   AttachService service_;
-  /// After the service: its strand sends through it to the last.
-  StrandSessionRunner runner_;
   std::unique_ptr<grpc::Server> server_;
+  /// Last: it uses the service.
+  Strand silence_watch_{kSilenceCheckPeriod, [this] { service_.CloseSilent(); }};
 };
 
 }  // namespace
 
-std::unique_ptr<CoordinatorServer> MakeCoordinatorServer(const CoordinatorOptions& options,
-                                                         JobSetup setup, RecordStore* records,
-                                                         Listener* listener) {
+std::unique_ptr<CoordinatorServer> MakeCoordinatorServer(const CoordinatorOptions& options) {
   QuietenGrpc();
-  return std::make_unique<GrpcCoordinatorServer>(options, std::move(setup), records, listener);
+  return std::make_unique<GrpcCoordinatorServer>(options);
 }
 
 }  // namespace freezepipe::coordinator

@@ -10,8 +10,6 @@ class OrderSink {
   virtual ~OrderSink() = default;
   /// Dropped when the worker has no stream: the session sends it again when it reattaches.
   virtual void Send(int worker, v1alpha1::Order order) = 0;
-  /// Called about once a second: closes streams that have not said who they are.
-  virtual void CloseSilent() = 0;
 };
 
 }  // namespace freezepipe::coordinator

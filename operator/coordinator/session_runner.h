@@ -25,6 +25,13 @@ class Listener {
   virtual void OnOver(const v1alpha1::FreezePipeJobStatus& status) = 0;
 };
 
+/// What a session needs around it.
+struct Collaborators {
+  cluster::Cluster* cluster = nullptr;
+  RecordStore* records = nullptr;
+  Listener* listener = nullptr;
+};
+
 /// Runs one JobSession on a strand of its own: feeds it events (streams, cluster, a one-second
 /// tick), carries out its actions. Thread-safe.
 class SessionRunner {
@@ -36,25 +43,27 @@ class SessionRunner {
   virtual void OnWorkerExit(int worker, bool clean, std::string why) = 0;
 };
 
-/// A gRPC server that workers attach to, with the one session behind it.
 struct CoordinatorOptions {
   /// "127.0.0.1:0" for any free port.
   std::string listen_address;
 };
 
+/// A gRPC server that the workers of any number of jobs attach to, each with a session behind it.
+/// Thread-safe.
 class CoordinatorServer {
  public:
+  /// Closes streams that are still open; the sessions end before it.
   virtual ~CoordinatorServer() = default;
   /// Port in use.
   virtual int port() const = 0;
-  virtual SessionRunner& session() = 0;
-  /// The cluster must be set before session().Start().
-  virtual void SetCluster(cluster::Cluster* cluster) = 0;
+  /// A session for the job, which its workers name in their Hello; null if there is one already.
+  /// When it is destroyed its workers' streams are closed, and the job is unknown again. The
+  /// collaborators outlive it.
+  virtual std::unique_ptr<SessionRunner> AddJob(const std::string& job, JobSetup setup,
+                                                const Collaborators& collaborators) = 0;
 };
 
 /// Throws std::runtime_error when the address can't be listened on (port in use).
-std::unique_ptr<CoordinatorServer> MakeCoordinatorServer(const CoordinatorOptions& options,
-                                                         JobSetup setup, RecordStore* records,
-                                                         Listener* listener);
+std::unique_ptr<CoordinatorServer> MakeCoordinatorServer(const CoordinatorOptions& options);
 
 }  // namespace freezepipe::coordinator

@@ -7,19 +7,16 @@
 
 namespace freezepipe::coordinator {
 
-StrandSessionRunner::StrandSessionRunner(JobSetup setup, OrderSink* orders, RecordStore* records,
-                                         Listener* listener, std::chrono::milliseconds tick_period)
+StrandSessionRunner::StrandSessionRunner(JobSetup setup, OrderSink* orders,
+                                         Collaborators collaborators,
+                                         std::chrono::milliseconds tick_period)
     : layer_names_(setup.layer_names),
       checkpoint_directory_(setup.checkpoint_directory),
       checkpoints_kept_(setup.spec.checkpoint().keep()),
       orders_(orders),
-      records_(records),
-      listener_(listener),
+      collaborators_(collaborators),
       session_(std::move(setup)),
-      strand_(tick_period, [this] {
-        orders_->CloseSilent();
-        Handle(Tick{});
-      }) {}
+      strand_(tick_period, [this] { Handle(Tick{}); }) {}
 
 void StrandSessionRunner::Start() { Post(JobStarted{}); }
 
@@ -45,12 +42,12 @@ void StrandSessionRunner::CarryOut(Action action, std::deque<Event>& outcomes) {
   if (auto* send = std::get_if<SendOrder>(&action)) {
     orders_->Send(send->worker, std::move(send->order));
   } else if (const auto* launch = std::get_if<LaunchWorker>(&action)) {
-    cluster_->Launch(launch->worker);
+    collaborators_.cluster->Launch(launch->worker);
   } else if (const auto* kill = std::get_if<KillWorker>(&action)) {
-    cluster_->Kill(kill->worker);
+    collaborators_.cluster->Kill(kill->worker);
   } else if (const auto* record = std::get_if<Record>(&action)) {
     try {
-      records_->Write(record->status);
+      collaborators_.records->Write(record->status);
       outcomes.push_back(Recorded{record->number});
     } catch (const std::exception& error) {
       outcomes.push_back(RecordFailed{record->number, error.what()});
@@ -58,9 +55,9 @@ void StrandSessionRunner::CarryOut(Action action, std::deque<Event>& outcomes) {
   } else if (const auto* complete = std::get_if<CompleteCheckpoint>(&action)) {
     Complete(*complete, outcomes);
   } else if (const auto* notice = std::get_if<Notice>(&action)) {
-    listener_->OnEvent(notice->event);
+    collaborators_.listener->OnEvent(notice->event);
   } else {
-    listener_->OnOver(session_.status());
+    collaborators_.listener->OnOver(session_.status());
   }
 }
 

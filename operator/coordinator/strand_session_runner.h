@@ -14,12 +14,9 @@ namespace freezepipe::coordinator {
 /// of that is told to it before anything that was posted meanwhile. Thread-safe.
 class StrandSessionRunner : public SessionRunner {
  public:
-  /// All pointers outlive the runner.
-  StrandSessionRunner(JobSetup setup, OrderSink* orders, RecordStore* records, Listener* listener,
+  /// `orders` and the collaborators outlive the runner.
+  StrandSessionRunner(JobSetup setup, OrderSink* orders, Collaborators collaborators,
                       std::chrono::milliseconds tick_period = std::chrono::seconds(1));
-
-  /// Before Start.
-  void SetCluster(cluster::Cluster* cluster) { cluster_ = cluster; }
 
   void Start() override;
   void Post(Event event) override;
@@ -35,9 +32,7 @@ class StrandSessionRunner : public SessionRunner {
   const std::string checkpoint_directory_;
   const int checkpoints_kept_;
   OrderSink* const orders_;
-  RecordStore* const records_;
-  Listener* const listener_;
-  cluster::Cluster* cluster_ = nullptr;
+  const Collaborators collaborators_;
   const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
   /// Touched on the strand alone.
   JobSession session_;

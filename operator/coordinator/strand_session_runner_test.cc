@@ -23,7 +23,6 @@ class MemoryStreams : public OrderSink {
     orders_[worker].push_back(std::move(order));
     changed_.notify_all();
   }
-  void CloseSilent() override {}
 
   v1alpha1::Order Next(int worker) {
     std::unique_lock lock(mutex_);
@@ -56,9 +55,8 @@ void Work(int worker, MemoryStreams* streams, SessionRunner* runner) {
 TEST(StrandSessionRunner, RunsAJobToItsEnd) {
   MemoryStreams streams;
   TestCollaborators collaborators;
-  StrandSessionRunner runner(TwoWorkerSetup("unused"), &streams, &collaborators, &collaborators,
+  StrandSessionRunner runner(TwoWorkerSetup("unused"), &streams, collaborators.All(),
                              std::chrono::milliseconds(1));
-  runner.SetCluster(&collaborators);
   runner.Start();
   collaborators.WaitForLaunches(2);
   {
@@ -73,9 +71,8 @@ TEST(StrandSessionRunner, FailsTheJobWhenTheDiskIsFull) {
   MemoryStreams streams;
   TestCollaborators collaborators;
   collaborators.FillDisk();
-  StrandSessionRunner runner(TwoWorkerSetup("unused"), &streams, &collaborators, &collaborators,
+  StrandSessionRunner runner(TwoWorkerSetup("unused"), &streams, collaborators.All(),
                              std::chrono::milliseconds(1));
-  runner.SetCluster(&collaborators);
   runner.Start();
   collaborators.WaitForLaunches(2);
   {
@@ -90,9 +87,8 @@ TEST(StrandSessionRunner, FailsTheJobWhenTheDiskIsFull) {
 TEST(StrandSessionRunner, FailsTheJobWhenACheckpointCannotBeCompleted) {
   MemoryStreams streams;
   TestCollaborators collaborators;
-  StrandSessionRunner runner(TwoWorkerSetup("/proc/no-such-folder"), &streams, &collaborators,
-                             &collaborators, std::chrono::milliseconds(1));
-  runner.SetCluster(&collaborators);
+  StrandSessionRunner runner(TwoWorkerSetup("/proc/no-such-folder"), &streams, collaborators.All(),
+                             std::chrono::milliseconds(1));
   runner.Start();
   collaborators.WaitForLaunches(2);
   v1alpha1::Hello hello;

@@ -42,6 +42,8 @@ class TestCollaborators : public RecordStore, public Listener, public cluster::C
     changed_.notify_all();
   }
 
+  Collaborators All() { return {.cluster = this, .records = this, .listener = this}; }
+
   void FillDisk() {
     std::lock_guard lock(mutex_);
     disk_full_ = true;

@@ -50,11 +50,8 @@ void WorkerStream::OnReadDone(bool ok) {
     FinishIfIdle();
     return;
   }
-  if (!service_->OnMessage(this, std::move(incoming_))) {
-    Close(grpc::Status(grpc::StatusCode::ABORTED,
-                       "the first message must be Hello, and a newer stream replaces an older"));
-    return;
-  }
+  grpc::Status heard = service_->OnMessage(this, std::move(incoming_));
+  if (!heard.ok()) return Close(std::move(heard));
   incoming_.Clear();
   StartRead(&incoming_);
 }

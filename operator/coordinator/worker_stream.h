@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -12,6 +13,7 @@
 namespace freezepipe::coordinator {
 
 class AttachService;
+class JobStreams;
 
 /// Orders that may wait for a slow reader; a stream with more is closed, and the worker reattaches.
 inline constexpr size_t kMaxQueuedOrders = 256;
@@ -27,8 +29,9 @@ class WorkerStream : public grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1a
   void Enqueue(v1alpha1::Order order);
   void Close(grpc::Status status);
 
-  /// Set by the service with the first message, under its mutex.
-  std::optional<int> worker;
+  /// Both set with the first message, before the next one is read.
+  std::shared_ptr<JobStreams> job;
+  int worker = 0;
   const std::chrono::steady_clock::time_point opened = std::chrono::steady_clock::now();
 
   void OnReadDone(bool ok) override;

@@ -51,6 +51,7 @@ Worker::~Worker() { client_.reset(); }
 v1alpha1::Hello Worker::MakeHello() {
   const std::lock_guard lock(mutex_);
   v1alpha1::Hello hello;
+  hello.set_job(options_.job);
   hello.set_worker(options_.worker);
   hello.set_incarnation(incarnation_);
   hello.set_host(options_.host);
@@ -59,7 +60,7 @@ v1alpha1::Hello Worker::MakeHello() {
   hello.set_memory_bytes(options_.memory_bytes);
   hello.set_term(term_);
   hello.set_generation(trainer_ != nullptr ? trainer_->generation() : 0);
-  hello.set_node(HostName());
+  hello.set_node(options_.node.empty() ? HostName() : options_.node);
   for (auto& copy : held_.Holdings()) *hello.add_holdings() = std::move(copy);
   return hello;
 }

@@ -14,9 +14,13 @@ namespace freezepipe::worker {
 
 struct WorkerOptions {
   std::string coordinator;
+  /// The coordinator's name of the job.
+  std::string job;
   int worker = 0;
   /// Host or IP that other workers reach this one by.
   std::string host;
+  /// Name of the machine; empty: its host name.
+  std::string node;
   at::Device device = at::kCPU;
   /// Of the device.
   int64_t memory_bytes = 0;
