@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/kube/object.h"
+#include "operator/kube/resource.h"
+
+namespace freezepipe::cluster {
+
+inline constexpr kube::Resource kPods{"", "v1", "pods"};
+
+/// Of the worker's container in the template; without one of this name the first container is it.
+inline constexpr char kWorkerContainer[] = "worker";
+
+struct PodOptions {
+  /// Where workers find the coordinator, HOST:PORT.
+  std::string coordinator;
+  /// Of the worker's container where the template names none.
+  std::string image;
+};
+
+/// What the coordinator and its workers call a job: "NAMESPACE/NAME/UID".
+std::string JobId(const kube::Json& job);
+
+/// The pod of a worker, from the job as the API server has it (defaults applied): its template
+/// untouched, with what is ours on top, and the restricted security profile where it is silent.
+kube::Json MakeWorkerPod(const kube::Json& job, int worker, int attempt, const PodOptions& options);
+
+/// Worker and attempt of a pod that MakeWorkerPod made, by its labels; -1 if it lacks them.
+int WorkerOf(const kube::Json& pod);
+int AttemptOf(const kube::Json& pod);
+
+}  // namespace freezepipe::cluster

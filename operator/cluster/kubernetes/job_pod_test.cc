@@ -1,0 +1,90 @@
+#include "operator/cluster/kubernetes/job_pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/cluster/kubernetes/test_jobs.h"
+
+namespace freezepipe::cluster {
+namespace {
+
+using kube::Json;
+using testing::Contains;
+using testing::ElementsAre;
+
+const PodOptions kOptions{.coordinator = "freezepipe:7070", .image = "freezepipe/worker:1"};
+
+TEST(JobPod, IsTheJobsOwnAndNamedAfterAttemptAndUid) {
+  const Json pod = MakeWorkerPod(TestJob(), 1, 4, kOptions);
+  EXPECT_EQ(pod["apiVersion"], "v1");
+  EXPECT_EQ(pod["kind"], "Pod");
+  EXPECT_EQ(kube::KeyText(kube::KeyOf(pod)), "train/fashion-1-4-3f2a9c1d");
+  EXPECT_EQ(kube::ControllerUid(pod), kube::Uid(TestJob()));
+  EXPECT_EQ(pod["metadata"]["ownerReferences"][0]["kind"], "FreezePipeJob");
+  EXPECT_EQ(kube::Label(pod, "freezepipe.io/job"), "fashion");
+  EXPECT_EQ(kube::Label(pod, "freezepipe.io/job-uid"), "3f2a9c1d-0000-0000-0000-1");
+  EXPECT_EQ(WorkerOf(pod), 1);
+  EXPECT_EQ(AttemptOf(pod), 4);
+}
+
+TEST(JobPod, RunsTheWorkerOfTheJob) {
+  const Json pod = MakeWorkerPod(TestJob(), 1, 0, kOptions);
+  EXPECT_EQ(pod["spec"]["restartPolicy"], "Never");
+  ASSERT_EQ(pod["spec"]["containers"].size(), 1u);
+  const Json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(container["image"], "freezepipe/worker:1");
+  EXPECT_THAT(container["args"].get<std::vector<std::string>>(),
+              ElementsAre("train", "--coordinator", "freezepipe:7070", "--worker", "1", "--job",
+                          "train/fashion/3f2a9c1d-0000-0000-0000-1", "--host", "$(POD_IP)",
+                          "--node", "$(NODE_NAME)", "--device", "auto"));
+  EXPECT_THAT(container["env"],
+              Contains(Json{{"name", "POD_IP"},
+                            {"valueFrom", {{"fieldRef", {{"fieldPath", "status.podIP"}}}}}}));
+  EXPECT_THAT(container["env"], Contains(Json{{"name", "OMP_NUM_THREADS"}, {"value", "3"}}));
+}
+
+TEST(JobPod, FitsTheRestrictedProfileWhereTheTemplateIsSilent) {
+  const Json spec = MakeWorkerPod(TestJob(), 0, 0, kOptions)["spec"];
+  EXPECT_EQ(spec["securityContext"]["runAsNonRoot"], true);
+  EXPECT_EQ(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+  const Json& container = spec["containers"][0]["securityContext"];
+  EXPECT_EQ(container["allowPrivilegeEscalation"], false);
+  EXPECT_EQ(container["capabilities"], (Json{{"drop", {"ALL"}}}));
+  EXPECT_EQ(spec["automountServiceAccountToken"], false);
+}
+
+TEST(JobPod, CarriesTheTemplate) {
+  const Json pod_template = {
+      {"metadata",
+       {{"labels", {{"team", "vision"}, {"kueue.x-k8s.io/queue-name", "gpus"}}},
+        {"annotations", {{"note", "kept"}}}}},
+      {"spec",
+       {{"nodeSelector", {{"gpu", "big"}}},
+        {"securityContext", {{"runAsNonRoot", false}, {"fsGroup", 7}}},
+        {"initContainers", {{{"name", "fetch"}, {"image", "fetcher"}}}},
+        {"containers",
+         {{{"name", "sidecar"}, {"image", "side"}, {"args", {"a"}}},
+          {{"name", "worker"},
+           {"image", "mine:2"},
+           {"env", {{{"name", "KEY"}, {"value", "v"}}}},
+           {"resources", {{"limits", {{"nvidia.com/gpu", 1}}}}}}}}}}};
+  const Json pod = MakeWorkerPod(TestJob(pod_template), 0, 0, kOptions);
+  EXPECT_EQ(kube::Label(pod, "team"), "vision");
+  EXPECT_FALSE(pod["metadata"]["labels"].contains("kueue.x-k8s.io/queue-name"))
+      << "it would be queued a second time";
+  EXPECT_EQ(pod["metadata"]["annotations"]["note"], "kept");
+  const Json& spec = pod["spec"];
+  EXPECT_EQ(spec["nodeSelector"]["gpu"], "big");
+  EXPECT_EQ(spec["securityContext"]["runAsNonRoot"], false);
+  EXPECT_EQ(spec["securityContext"]["fsGroup"], 7);
+  EXPECT_EQ(spec["initContainers"][0]["securityContext"]["allowPrivilegeEscalation"], false);
+  EXPECT_EQ(spec["containers"][0]["args"], Json({"a"}));
+  const Json& worker = spec["containers"][1];
+  EXPECT_EQ(worker["image"], "mine:2");
+  EXPECT_EQ(worker["args"][0], "train");
+  EXPECT_EQ(worker["env"][0]["name"], "KEY");
+  EXPECT_EQ(worker["resources"]["limits"]["nvidia.com/gpu"], 1);
+}
+
+}  // namespace
+}  // namespace freezepipe::cluster

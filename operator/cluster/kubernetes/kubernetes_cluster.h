@@ -1,0 +1,72 @@
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "operator/cluster/cluster.h"
+#include "operator/cluster/kubernetes/job_pod.h"
+#include "operator/kube/cache.h"
+#include "operator/kube/client.h"
+#include "operator/kube/work_queue.h"
+
+namespace freezepipe::cluster {
+
+/// One job's workers as pods. What the API server doesn't do for now is tried again, with back-off,
+/// for as long as it is wanted; which pods there are is told by whoever watches them (OnPodChange).
+/// Pods outlive it: they are the job's, whose deletion takes them along. Thread-safe. Requests are
+/// made on a thread of its own; exits are called back on the thread that tells of them.
+class KubernetesCluster : public Cluster {
+ public:
+  /// Told of each request that failed, on the cluster's thread.
+  using ErrorHandler = std::function<void(int worker, const absl::Status& error)>;
+
+  /// `job` as the API server has it; `client` outlives this.
+  KubernetesCluster(kube::Client& client, kube::Object job, PodOptions options,
+                    ExitCallback on_exit, ErrorHandler on_error);
+
+  /// A pod under the next attempt's name. A worker whose pod hasn't ended is left alone.
+  void Launch(int worker) override;
+  /// Deletes the pod. Its end is called back once it is gone.
+  void Kill(int worker) override;
+
+  /// A change of a pod that is the job's (kJobUidLabel); those of former attempts are ignored.
+  void OnPodChange(const kube::Change& change);
+
+ private:
+  struct Worker {
+    /// Of the newest pod.
+    int attempt = -1;
+    bool killed = false;
+    bool ended = true;
+  };
+
+  void Run(const std::stop_token& stop);
+  /// Makes the API server have the worker's pod, or not have it.
+  absl::Status Reconcile(int worker);
+  absl::Status Create(int worker, int attempt);
+  absl::Status Delete(int worker, int attempt);
+  std::optional<Worker> Find(int worker);
+  /// Once for each attempt.
+  void End(int worker, int attempt, bool clean, std::string why);
+
+  kube::Client& client_;
+  const kube::Object job_;
+  const PodOptions options_;
+  const ExitCallback on_exit_;
+  const ErrorHandler on_error_;
+  /// Guards workers_.
+  std::mutex mutex_;
+  std::map<int, Worker> workers_;
+  /// Numbers of workers whose pod may not be as it should.
+  kube::WorkQueue queue_;
+  /// Last: it uses all of the above.
+  std::jthread thread_;
+};
+
+}  // namespace freezepipe::cluster
