@@ -46,8 +46,18 @@ struct OpenedDevice {
   std::unique_ptr<BackendFactory> backend;  // null on the CPU
 };
 
-/// The device of that name; CUDA's libraries are loaded only for "cuda".
+/// None in a CPU-only installation.
+int CountCudaDevices() {
+  try {
+    return LoadCudaModule().device_count();
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+/// The device of that name; CUDA's libraries are loaded only for "cuda" and "auto".
 OpenedDevice OpenDevice(const std::string& name) {
+  if (name == "auto") return OpenDevice(CountCudaDevices() > 0 ? "cuda" : "cpu");
   const at::Device device(name);
   if (device.is_cpu()) {
     const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
@@ -70,7 +80,7 @@ void Train(const WorkerOptions& options, const std::string& device_name) {
   with_device.device = opened.device;
   with_device.memory_bytes = opened.memory_bytes;
   Worker worker(std::move(with_device), std::move(opened.backend));
-  std::cerr << "worker " << options.worker << " on " << device_name << ", coordinator "
+  std::cerr << "worker " << options.worker << " on " << opened.device << ", coordinator "
             << options.coordinator << std::endl;
   worker.Run();
   std::cerr << "worker " << options.worker << " leaves" << std::endl;
@@ -87,12 +97,7 @@ void PrintProfile(const std::string& device_name) {
 
 void PrintDevices() {
   std::cout << "cpu\n";
-  int count = 0;
-  try {
-    count = LoadCudaModule().device_count();
-  } catch (const std::exception&) {
-    return;  // a CPU-only installation
-  }
+  const int count = CountCudaDevices();
   for (int i = 0; i < count; ++i) std::cout << "cuda:" << i << "\n";
 }
 
@@ -108,7 +113,8 @@ int Main(int argc, char** argv) {
   train->add_option("--worker", options.worker, "Number of this worker in its job")->required();
   train->add_option("--host", options.host, "Address other workers reach this one by")->required();
   train->add_option("--node", options.node, "Name of this machine, not given: its host name");
-  train->add_option("--device", device, "cpu, cuda or cuda:N")->capture_default_str();
+  train->add_option("--device", device, "cpu, cuda, cuda:N, or auto for cuda if there is one")
+      ->capture_default_str();
   train->callback([&] { Train(options, device); });
 
   auto* describe =
