@@ -1,0 +1,163 @@
+#include "operator/reconciler/status_record_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+
+#include "operator/kube/eventually.h"
+#include "operator/kube/fake_api_server.h"
+
+namespace freezepipe::reconciler {
+namespace {
+
+using kube::Json;
+using v1alpha1::FreezePipeJobStatus;
+using v1alpha1::JobState;
+
+constexpr char kPath[] = "/apis/freezepipe.io/v1alpha1/namespaces/train/freezepipejobs/fashion";
+
+class StatusRecordStoreTest : public testing::Test {
+ protected:
+  StatusRecordStoreTest() { uid_ = CreateJob(); }
+
+  std::string CreateJob() {
+    const auto job = client_.Create(
+        kJobs, {{"apiVersion", "freezepipe.io/v1alpha1"},
+                {"kind", "FreezePipeJob"},
+                {"metadata", {{"namespace", "train"}, {"name", "fashion"}, {"generation", 4}}},
+                {"spec", {{"worker", {{"count", 2}}}}}});
+    EXPECT_TRUE(job.ok()) << job.status();
+    return kube::Uid(*job);
+  }
+
+  StatusRecordStore Store(int term) {
+    return StatusRecordStore(client_, key_, uid_, term, [this] { return now_; });
+  }
+  static FreezePipeJobStatus InState(JobState::Type state) {
+    FreezePipeJobStatus status;
+    status.set_state(state);
+    return status;
+  }
+  Json Stored() { return server_->Find(kPath).value_or(Json()).value("status", Json()); }
+  /// What Write throws.
+  static std::string ErrorOf(StatusRecordStore store, const FreezePipeJobStatus& status) {
+    try {
+      store.Write(status);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const kube::ObjectKey key_{.ns = "train", .name = "fashion"};
+  kube::WallTime now_ = std::chrono::system_clock::from_time_t(1'700'000'000);
+  std::shared_ptr<kube::FakeApiServer> server_ = std::make_shared<kube::FakeApiServer>();
+  std::stop_source stop_;
+  kube::Client client_{server_, {.stop = stop_.get_token()}};
+  std::string uid_;
+};
+
+TEST_F(StatusRecordStoreTest, TheRecordIsTheJobsStatus) {
+  auto store = Store(7);
+  FreezePipeJobStatus status = InState(JobState::Running);
+  status.set_message("going well");
+  status.set_generation(2);
+  status.set_checkpoint_step(40);
+  store.Write(status);
+  EXPECT_EQ(Stored()["state"], "Running");
+  EXPECT_EQ(Stored()["generation"], 2);
+  EXPECT_EQ(Stored()["term"], 7);
+  EXPECT_EQ(Stored()["observedGeneration"], 4);
+  EXPECT_EQ(Stored()["startTime"], "2023-11-14T22:13:20Z");
+  EXPECT_EQ(Stored()["conditions"].size(), 5u);
+  EXPECT_FALSE(Stored().contains("completionTime"));
+
+  // Nothing of the former record stays that the new one doesn't have.
+  now_ += std::chrono::seconds(10);
+  status.clear_checkpoint_step();
+  status.set_state(JobState::Succeeded);
+  store.Write(status);
+  EXPECT_FALSE(Stored().contains("checkpointStep"));
+  EXPECT_EQ(Stored()["startTime"], "2023-11-14T22:13:20Z");
+  EXPECT_EQ(Stored()["completionTime"], "2023-11-14T22:13:30Z");
+  EXPECT_EQ(server_->Find(kPath)->at("spec")["worker"]["count"], 2);
+}
+
+TEST_F(StatusRecordStoreTest, ADeposedLeaderWritesNothing) {
+  auto successor = Store(8);
+  successor.Write(InState(JobState::Running));
+  const std::string error = ErrorOf(Store(7), InState(JobState::Failed));
+  EXPECT_NE(error.find("deposed"), std::string::npos) << error;
+  EXPECT_EQ(Stored()["state"], "Running");
+  EXPECT_EQ(Stored()["term"], 8);
+}
+
+TEST_F(StatusRecordStoreTest, AChangeBetweenReadAndWriteIsReadAnew) {
+  // The job changes as soon as it has been read for the first time.
+  class ChangingServer : public kube::Transport {
+   public:
+    explicit ChangingServer(std::shared_ptr<kube::FakeApiServer> server)
+        : server_(std::move(server)) {}
+    absl::StatusOr<kube::HttpResponse> Send(const kube::HttpRequest& request,
+                                            std::stop_token stop) override {
+      auto response = server_->Send(request, stop);
+      if (request.method == kube::Method::kGet && std::exchange(first_, false)) {
+        kube::Client other(server_, {});
+        EXPECT_TRUE(other
+                        .Patch(kJobs, {.ns = "train", .name = "fashion"},
+                               {{"metadata", {{"generation", 5}}}})
+                        .ok());
+      }
+      return response;
+    }
+    absl::StatusOr<kube::HttpResponse> Stream(
+        const kube::HttpRequest& request, std::stop_token stop,
+        absl::FunctionRef<void(std::string_view line)> on_line) override {
+      return server_->Stream(request, stop, on_line);
+    }
+
+   private:
+    const std::shared_ptr<kube::FakeApiServer> server_;
+    bool first_ = true;
+  };
+  kube::Client client(std::make_shared<ChangingServer>(server_), {});
+  StatusRecordStore store(client, key_, uid_, 1);
+  store.Write(InState(JobState::Running));
+  EXPECT_EQ(Stored()["observedGeneration"], 5);
+}
+
+TEST_F(StatusRecordStoreTest, WaitsForAnAPIServerThatIsAway) {
+  server_->SetAway(true);
+  auto store = Store(1);
+  std::jthread writer([&] { store.Write(InState(JobState::Running)); });
+  ASSERT_TRUE(kube::Eventually([&] {
+    const auto requests = server_->Requests();
+    return std::count(requests.begin(), requests.end(), std::string("GET ") + kPath) >= 1;
+  }));
+  server_->SetAway(false);
+  writer.join();
+  EXPECT_EQ(Stored()["state"], "Running");
+}
+
+TEST_F(StatusRecordStoreTest, AStoppedClientEndsTheWait) {
+  server_->SetAway(true);
+  stop_.request_stop();
+  EXPECT_NE(ErrorOf(Store(1), InState(JobState::Running)), "");
+}
+
+TEST_F(StatusRecordStoreTest, ADeletedJobHasNoStatus_NorHasAnotherOfItsName) {
+  ASSERT_TRUE(client_.Delete(kJobs, key_).ok());
+  EXPECT_NE(ErrorOf(Store(1), InState(JobState::Running)), "");
+  auto store = Store(1);
+  CreateJob();
+  const std::string error = ErrorOf(std::move(store), InState(JobState::Running));
+  EXPECT_NE(error.find("deleted"), std::string::npos) << error;
+  EXPECT_TRUE(Stored().is_null());
+}
+
+}  // namespace
+}  // namespace freezepipe::reconciler
