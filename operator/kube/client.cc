@@ -12,6 +12,7 @@ namespace {
 
 using Pointer = Json::json_pointer;
 
+constexpr Resource kPods{"", "v1", "pods"};
 constexpr int kPageSize = 500;
 /// A healthy API server sends a bookmark every minute; a watch without any is on a dead connection.
 constexpr std::chrono::minutes kWatchSilence(3);
@@ -78,7 +79,7 @@ absl::Status Client::AwaitTurn(const std::stop_token& stop) {
   return stop.stop_requested() ? absl::CancelledError("stopped") : absl::OkStatus();
 }
 
-absl::StatusOr<Json> Client::Call(HttpRequest request, const std::string& doing) {
+absl::StatusOr<std::string> Client::CallForText(HttpRequest request, const std::string& doing) {
   if (auto status = AwaitTurn(options_.stop); !status.ok()) return status;
   request.timeout = options_.timeout;
   const auto response = transport_->Send(request, options_.stop);
@@ -89,13 +90,26 @@ absl::StatusOr<Json> Client::Call(HttpRequest request, const std::string& doing)
   if (response->code < 200 || response->code > 299) {
     return ApiError(response->code, response->body, doing, response->retry_after);
   }
-  Json json = Json::parse(response->body, nullptr, /*allow_exceptions=*/false);
+  return response->body;
+}
+
+absl::StatusOr<Json> Client::Call(HttpRequest request, const std::string& doing) {
+  const absl::StatusOr<std::string> text = CallForText(std::move(request), doing);
+  if (!text.ok()) return text.status();
+  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::DataLossError(absl::StrCat(doing, ": the answer isn't JSON"));
   return json;
 }
 
 absl::StatusOr<Json> Client::Get(const Resource& resource, const ObjectKey& key) {
   return Call({.target = ObjectPath(resource, key)}, Doing("get", resource, key));
+}
+
+absl::StatusOr<std::string> Client::Log(const ObjectKey& pod, const std::string& container,
+                                        int most_bytes) {
+  const Query query = {{"container", container}, {"limitBytes", absl::StrCat(most_bytes)}};
+  return CallForText({.target = ObjectPath(kPods, pod, "log") + QueryText(query)},
+                     Doing("get the log of", kPods, pod));
 }
 
 absl::StatusOr<ObjectList> Client::List(const Resource& resource, const Selection& selection) {

@@ -91,6 +91,11 @@ class Client {
   absl::StatusOr<Json> Create(const Resource& resource, const Json& object,
                               const CreateOptions& options = {});
 
+  /// What a pod's container has written so far, or wrote before it ended; more than `most_bytes` is
+  /// cut off. Empty `container`: the pod's only one.
+  absl::StatusOr<std::string> Log(const ObjectKey& pod, const std::string& container,
+                                  int most_bytes);
+
   /// A JSON merge patch. With metadata.resourceVersion in it, it fails (IsConflict) if the object
   /// has changed since.
   absl::StatusOr<Json> Patch(const Resource& resource, const ObjectKey& key, const Json& patch);
@@ -112,7 +117,9 @@ class Client {
 
  private:
   absl::Status AwaitTurn(const std::stop_token& stop);
-  /// The answer's JSON. `doing` begins error messages.
+  /// The answer's body. `doing` begins error messages.
+  absl::StatusOr<std::string> CallForText(HttpRequest request, const std::string& doing);
+  /// The answer's JSON.
   absl::StatusOr<Json> Call(HttpRequest request, const std::string& doing);
   absl::StatusOr<Json> MergePatch(const Resource& resource, const ObjectKey& key, const Json& patch,
                                   std::string_view subresource);

@@ -26,7 +26,7 @@ std::string ApiVersion(const Resource& resource);
 /// The path of all objects of the resource, in one namespace or (empty) in all.
 std::string CollectionPath(const Resource& resource, const std::string& ns);
 
-/// The path of one object; subresource "status" or empty.
+/// The path of one object; subresource "status", "log" or empty.
 std::string ObjectPath(const Resource& resource, const ObjectKey& key,
                        std::string_view subresource = {});
 

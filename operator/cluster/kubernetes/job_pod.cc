@@ -1,7 +1,9 @@
 #include "operator/cluster/kubernetes/job_pod.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_replace.h>
 
 #include <utility>
 
@@ -69,6 +71,24 @@ Json& WorkerContainer(Json& spec) {
   return containers[0];
 }
 
+/// The job's spec without the pod template.
+Json SpecOnly(const Json& job) {
+  Json spec = job.at("spec");
+  if (spec.contains("worker")) spec["worker"].erase("template");
+  return spec;
+}
+
+/// Extended resources have a domain in their name: "nvidia.com/gpu".
+void DropDevices(Json& container) {
+  if (!container.contains("resources")) return;
+  for (const char* list : {"limits", "requests"}) {
+    const Json resources = container["resources"].value(list, Json::object());
+    for (const auto& [name, amount] : resources.items()) {
+      if (absl::StrContains(name, "/")) container["resources"][list].erase(name);
+    }
+  }
+}
+
 Json Metadata(const Json& job, const std::string& name) {
   const Json from_template = At(job, "/spec/worker/template/metadata", Json::object());
   Json metadata = {{"namespace", kube::KeyOf(job).ns},
@@ -80,6 +100,26 @@ Json Metadata(const Json& job, const std::string& name) {
   metadata["labels"][kJobLabel] = kube::KeyOf(job).name;
   metadata["labels"][kJobUidLabel] = kube::Uid(job);
   return metadata;
+}
+
+/// What all pods of the job have. `part` sets its name apart from the others'.
+Json MakePod(const Json& job, const std::string& part, const char* role,
+             const PodOptions& options) {
+  Json metadata = Metadata(job, absl::StrCat(kube::KeyOf(job).name, "-", part, "-",
+                                             kube::Uid(job).substr(0, kUidCharacters)));
+  metadata["labels"][kRoleLabel] = role;
+  Json spec = At(job, "/spec/worker/template/spec", Json::object());
+  // A worker that ended is replaced by a new pod, whose attempt says so.
+  spec["restartPolicy"] = "Never";
+  Json& container = WorkerContainer(spec);
+  SetIfSilent(container, "image", options.image);
+  const int threads = At(job, "/spec/worker/threads", 1).get<int>();
+  container["env"].push_back({{"name", "OMP_NUM_THREADS"}, {"value", absl::StrCat(threads)}});
+  Restrict(spec);
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata", std::move(metadata)},
+          {"spec", std::move(spec)}};
 }
 
 int NumberLabel(const Json& pod, const char* label) {
@@ -94,32 +134,33 @@ std::string JobId(const Json& job) {
 }
 
 Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& options) {
-  const std::string name = absl::StrCat(kube::KeyOf(job).name, "-", worker, "-", attempt, "-",
-                                        kube::Uid(job).substr(0, kUidCharacters));
-  Json metadata = Metadata(job, name);
-  metadata["labels"][kRoleLabel] = kWorkerRole;
-  metadata["labels"][kWorkerLabel] = absl::StrCat(worker);
-  metadata["labels"][kAttemptLabel] = absl::StrCat(attempt);
-
-  Json spec = At(job, "/spec/worker/template/spec", Json::object());
-  // A worker that ended is replaced by a new pod, whose attempt says so.
-  spec["restartPolicy"] = "Never";
-  Json& container = WorkerContainer(spec);
-  SetIfSilent(container, "image", options.image);
+  Json pod = MakePod(job, absl::StrCat(worker, "-", attempt), kWorkerRole, options);
+  pod["metadata"]["labels"][kWorkerLabel] = absl::StrCat(worker);
+  pod["metadata"]["labels"][kAttemptLabel] = absl::StrCat(attempt);
+  Json& container = WorkerContainer(pod["spec"]);
   container["args"] = {"train", "--coordinator", options.coordinator, "--worker",
                        absl::StrCat(worker), "--job", JobId(job),
                        // Filled in by the kubelet.
                        "--host", "$(POD_IP)", "--node", "$(NODE_NAME)", "--device", "auto"};
-  Json& environment = container["env"];
-  environment.push_back(FieldVariable("POD_IP", "status.podIP"));
-  environment.push_back(FieldVariable("NODE_NAME", "spec.nodeName"));
-  const int threads = At(job, "/spec/worker/threads", 1).get<int>();
-  environment.push_back({{"name", "OMP_NUM_THREADS"}, {"value", absl::StrCat(threads)}});
-  Restrict(spec);
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata", std::move(metadata)},
-          {"spec", std::move(spec)}};
+  container["env"].push_back(FieldVariable("POD_IP", "status.podIP"));
+  container["env"].push_back(FieldVariable("NODE_NAME", "spec.nodeName"));
+  return pod;
+}
+
+Json MakeDescribePod(const Json& job, const PodOptions& options) {
+  const int generation = At(job, "/metadata/generation", 1).get<int>();
+  Json pod = MakePod(job, absl::StrCat("describe-", generation), kDescribeRole, options);
+  Json& container = WorkerContainer(pod["spec"]);
+  // The kubelet would take "$(NAME)" for a variable.
+  container["args"] = {"describe", "--spec",
+                       absl::StrReplaceAll(kube::JsonText(SpecOnly(job)), {{"$(", "$$("}})};
+  DropDevices(container);
+  return pod;
+}
+
+std::string WorkerContainerName(const Json& pod) {
+  Json spec = pod.at("spec");
+  return WorkerContainer(spec).value("name", "");
 }
 
 int WorkerOf(const Json& pod) { return NumberLabel(pod, kWorkerLabel); }

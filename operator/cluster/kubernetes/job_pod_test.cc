@@ -86,5 +86,31 @@ TEST(JobPod, CarriesTheTemplate) {
   EXPECT_EQ(worker["resources"]["limits"]["nvidia.com/gpu"], 1);
 }
 
+TEST(JobPod, DescribesTheSpecWithoutADevice) {
+  const Json pod_template = {{"spec",
+                              {{"containers",
+                                {{{"name", "worker"},
+                                  {"resources",
+                                   {{"limits", {{"nvidia.com/gpu", 1}, {"memory", "1Gi"}}},
+                                    {"requests", {{"nvidia.com/gpu", 1}, {"cpu", 1}}}}}}}}}}};
+  Json job = TestJob(pod_template);
+  job["metadata"]["generation"] = 3;
+  job["spec"]["dataset"]["path"] = "/data/$(HOME)";
+  const Json pod = MakeDescribePod(job, kOptions);
+  EXPECT_EQ(kube::KeyOf(pod).name, "fashion-describe-3-3f2a9c1d");
+  EXPECT_EQ(kube::ControllerUid(pod), kube::Uid(job));
+  EXPECT_EQ(kube::Label(pod, "freezepipe.io/role"), "describe");
+  EXPECT_EQ(WorkerOf(pod), -1) << "no cluster takes it for a worker";
+  EXPECT_EQ(pod["spec"]["securityContext"]["runAsNonRoot"], true);
+  const Json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(container["resources"],
+            (Json{{"limits", {{"memory", "1Gi"}}}, {"requests", {{"cpu", 1}}}}));
+  EXPECT_EQ(container["args"][0], "describe");
+  EXPECT_EQ(container["args"][1], "--spec");
+  const std::string spec = container["args"][2];
+  EXPECT_EQ(Json::parse(spec), (Json{{"dataset", {{"path", "/data/$$(HOME)"}}},
+                                     {"worker", {{"count", 2}, {"threads", 3}}}}));
+}
+
 }  // namespace
 }  // namespace freezepipe::cluster
