@@ -42,6 +42,17 @@ TEST(CostModelTest, FrozenLayersRunForwardOnly) {
   EXPECT_EQ(StageSeconds(model, 1, 2), 1 + 2);
 }
 
+TEST(CostModelTest, TheFirstActiveLayerComputesNoGradientOfItsInput) {
+  CostModel model = ThreeLayers();
+  model.layers[1].set_first_active_backward_seconds(12);
+  model.layers[2].set_first_active_backward_seconds(25);
+  EXPECT_EQ(StageSeconds(model, 0, 3), 11 + 22 + 44);
+  model.boundary = 1;
+  EXPECT_EQ(StageSeconds(model, 0, 3), 1 + (2 + 12) + 44);
+  model.boundary = 2;
+  EXPECT_EQ(StageSeconds(model, 0, 3), 1 + 2 + (4 + 25));
+}
+
 TEST(CostModelTest, ACachedPrefixCostsNothingAndReceivesNothing) {
   CostModel model = ThreeLayers();
   model.boundary = 2;

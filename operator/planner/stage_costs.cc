@@ -17,13 +17,14 @@ double RecomputedShare(const CostModel& model) {
   }
 }
 
-/// Active: forward, backward, and forward again as far as it is recomputed. The first active layer
-/// computes no input gradient; the profile's backward does, and the difference of that one layer is
-/// ignored. Frozen: one forward, or nothing where the prefix's output is read from the cache.
+/// Active: forward, backward, and forward again as far as it is recomputed. Frozen: one forward, or
+/// nothing where the prefix's output is read from the cache.
 double LayerSeconds(const CostModel& model, int layer) {
   const auto& profile = model.layers[layer];
   if (layer >= model.boundary) {
-    return (1 + RecomputedShare(model)) * profile.forward_seconds() + profile.backward_seconds();
+    const bool first = layer == model.boundary && profile.has_first_active_backward_seconds();
+    return (1 + RecomputedShare(model)) * profile.forward_seconds() +
+           (first ? profile.first_active_backward_seconds() : profile.backward_seconds());
   }
   return model.frozen_work == FrozenWork::kCached ? 0 : profile.forward_seconds();
 }

@@ -47,17 +47,24 @@ double Now(at::Device device) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-v1alpha1::LayerProfile ProfileLayer(const JobContext& job, int index, const at::Tensor& input,
-                                    at::Tensor* output) {
-  auto layer = std::make_shared<OwnedLayer>(job, index, nullptr);
+/// Medians of one layer's passes.
+struct PassTimes {
+  double forward = 0;
+  double backward = 0;
+  int64_t saved_bytes = 0;
+};
+
+/// With the layers before `boundary` frozen: at the layer's own index it computes no gradient of
+/// its input.
+PassTimes TimePasses(const JobContext& job, const std::shared_ptr<OwnedLayer>& layer, int boundary,
+                     const at::Tensor& input, at::Tensor* output) {
   Stage stage(job, {layer});
-  v1alpha1::LayerProfile profile;
-  profile.set_name(layer->name());
+  PassTimes times;
   std::vector<double> forward, backward;
   const auto begin = std::chrono::steady_clock::now();
   for (int pass = 0; pass < kWarmUps + kPasses; ++pass) {
     if (pass > kWarmUps && std::chrono::steady_clock::now() - begin > kEnough) break;
-    stage.BeginStep(0, 0, 0);
+    stage.BeginStep(0, boundary, 0);
     const auto counter = std::make_shared<Allocations>();
     const double start = Now(job.device());
     {
@@ -70,13 +77,28 @@ v1alpha1::LayerProfile ProfileLayer(const JobContext& job, int index, const at::
     stage.Backward(0, gradient);
     const double end = Now(job.device());
     for (auto& parameter : layer->parameters()) parameter.mutable_grad().reset();
-    profile.set_saved_bytes(std::max<int64_t>(counter->held(), 0));
+    times.saved_bytes = std::max<int64_t>(counter->held(), 0);
     if (pass < kWarmUps) continue;
     forward.push_back(middle - start);
     backward.push_back(end - resumed);
   }
-  profile.set_forward_seconds(Median(forward));
-  profile.set_backward_seconds(Median(backward));
+  times.forward = Median(forward);
+  times.backward = Median(backward);
+  return times;
+}
+
+v1alpha1::LayerProfile ProfileLayer(const JobContext& job, int index, const at::Tensor& input,
+                                    at::Tensor* output) {
+  const auto layer = std::make_shared<OwnedLayer>(job, index, nullptr);
+  const PassTimes inner = TimePasses(job, layer, /*boundary=*/0, input, output);
+  const PassTimes first =
+      index == 0 ? inner : TimePasses(job, layer, /*boundary=*/index, input, output);
+  v1alpha1::LayerProfile profile;
+  profile.set_name(layer->name());
+  profile.set_forward_seconds(inner.forward);
+  profile.set_backward_seconds(inner.backward);
+  profile.set_first_active_backward_seconds(first.backward);
+  profile.set_saved_bytes(inner.saved_bytes);
   profile.set_output_bytes(static_cast<int64_t>(output->nbytes()));
   int64_t bytes = 0;
   for (const auto& parameter : layer->parameters()) {
