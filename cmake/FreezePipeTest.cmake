@@ -1,4 +1,5 @@
 include(GoogleTest)
+add_custom_target(tsan_tests)  # what the preset tsan tests
 
 # freezepipe_test(NAME SOURCES a.cc ... LIBS x ... [LABEL fast|fast-tsan|slow|training|gpu|e2e|long] [TIMEOUT seconds]
 #                 [WHOLE])
@@ -17,6 +18,9 @@ function(freezepipe_test name)
   target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE FREEZEPIPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     FREEZEPIPE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(T_LABEL STREQUAL fast-tsan)
+    add_dependencies(tsan_tests ${name})
+  endif()
   if(T_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT})
