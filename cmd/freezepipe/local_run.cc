@@ -113,6 +113,12 @@ int LocalRun::Run() {
     view_.Say({"more workers than cores: they share, and times say nothing about speed",
                Style::kWarning});
   }
+  if (plan_.resume) {
+    const int step = plan_.resume->checkpoint.step;
+    view_.Say({step > 0 ? absl::StrCat("going on from the checkpoint of step ", step)
+                        : "there was no checkpoint yet: starting over",
+               Style::kPlain});
+  }
   start_ = std::chrono::steady_clock::now();
   signals_.Start([this](int count) { StopByPerson(count); }, [this] { view_.Resized(); });
   session_->Start();

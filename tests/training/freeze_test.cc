@@ -72,6 +72,7 @@ TEST_F(Freeze, ARunThatFreezesRepartitionsAndReleasesEqualsThePlainLoop) {
     EXPECT_LT(run.summary.device_seconds(), run.summary.device_seconds_without_release());
     const auto plain = TrainPlainly(spec_, log);
     ExpectSameLosses(run.losses, plain.losses);
+    ExpectEpochLosses(run.summary, plain.losses);
     ExpectSameWeights(run.weights, plain.weights);
   }
 }

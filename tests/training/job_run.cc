@@ -188,6 +188,18 @@ void ExpectSameLosses(const std::map<int, double>& actual, const std::map<int, d
   EXPECT_EQ(actual.size(), expected.size());
 }
 
+void ExpectEpochLosses(const v1alpha1::Summary& summary, const std::map<int, double>& losses) {
+  auto loss = losses.begin();
+  for (const auto& epoch : summary.epochs()) {
+    double sum = 0;
+    int steps = 0;
+    for (; loss != losses.end() && loss->first <= epoch.step(); ++loss, ++steps)
+      sum += loss->second;
+    EXPECT_DOUBLE_EQ(epoch.training_loss(), sum / steps) << "epoch " << epoch.epoch();
+  }
+  EXPECT_EQ(loss, losses.end());
+}
+
 void ExpectSameWeights(const Weights& actual, const Weights& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [name, tensor] : expected) {

@@ -66,6 +66,9 @@ v1alpha1::FreezePipeJobSpec SmallJob(const std::filesystem::path& data, int samp
 /// Every step's loss is bit-identical; none is missing.
 void ExpectSameLosses(const std::map<int, double>& actual, const std::map<int, double>& expected);
 
+/// Each epoch's training loss is the mean of its steps' losses.
+void ExpectEpochLosses(const v1alpha1::Summary& summary, const std::map<int, double>& losses);
+
 /// Bit-identical, name by name.
 void ExpectSameWeights(const Weights& actual, const Weights& expected);
 

@@ -41,6 +41,7 @@ class Recovery : public testing::Test {
     ASSERT_EQ(run.exit_code, 0) << run.output;
     const auto plain = TrainPlainly(spec_, log_);
     ExpectSameLosses(run.losses, plain.losses);
+    ExpectEpochLosses(run.summary, plain.losses);
     ExpectSameWeights(run.weights, plain.weights);
   }
 
@@ -135,6 +136,7 @@ TEST_F(Recovery, StoppedByCtrlCAndResumedWithAnotherNumberOfStages) {
   ASSERT_EQ(run.exit_code, 0) << run.output;
   const auto plain = TrainPlainly(spec_, log_);
   ExpectSameWeights(run.weights, plain.weights);
+  ExpectEpochLosses(run.summary, plain.losses);
 }
 
 TEST_F(Recovery, ResumeLeavesADamagedCheckpointOut) {

@@ -1,6 +1,7 @@
 #include "worker/pipeline/owned_layer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 
 #include <map>
 #include <stdexcept>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr char kOptimizer[] = "optimizer/";
 constexpr char kFreeze[] = "freeze/";
+constexpr char kLossSums[] = "freeze/loss_sums";
 
 at::Tensor OnCpu(const at::Tensor& tensor) {
   return tensor.detach().to(at::kCPU, false, /*copy=*/true).contiguous();
@@ -49,7 +51,10 @@ void OwnedLayer::Load(const LayerState& state) {
   size_t loaded = 0;
   NamedTensors slots;
   for (const auto& [name, tensor] : state.tensors) {
-    if (name.starts_with(kOptimizer)) {
+    if (name == kLossSums) {
+      const auto* sums = tensor.const_data_ptr<double>();
+      loss_sums_ = {sums[0], sums[1], sums[2], sums[3]};
+    } else if (name.starts_with(kOptimizer)) {
       slots.emplace_back(name.substr(sizeof(kOptimizer) - 1), tensor);
     } else if (name.starts_with(kFreeze)) {
       if (statistics_) statistics_->SetState(name.substr(sizeof(kFreeze) - 1), tensor);
@@ -99,6 +104,12 @@ LayerState OwnedLayer::Save(int step) const {
     for (const auto& [name, value] : statistics_->State()) {
       state.tensors.emplace_back(kFreeze + name, OnCpu(value));
     }
+  }
+  const auto& sums = loss_sums_;
+  if (sums.window_steps > 0 || sums.epoch_steps > 0) {
+    state.tensors.emplace_back(
+        kLossSums,
+        at::tensor({sums.window, sums.window_steps, sums.epoch, sums.epoch_steps}, at::kDouble));
   }
   return state;
 }

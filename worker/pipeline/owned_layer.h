@@ -14,6 +14,15 @@
 
 namespace freezepipe::worker {
 
+/// Steps' training losses added up since the window and since the epoch began. The last layer keeps
+/// them: they travel with its state to another lead, into a checkpoint and out of it.
+struct LossSums {
+  double window = 0;
+  double window_steps = 0;
+  double epoch = 0;
+  double epoch_steps = 0;
+};
+
 /// A layer that this worker trains, or runs frozen, with everything that travels with it.
 class OwnedLayer {
  public:
@@ -29,6 +38,8 @@ class OwnedLayer {
   bool frozen() const { return frozen_; }
   /// Null when the layer is frozen or the policy needs no statistics.
   LayerStatistics* statistics() { return statistics_ ? &*statistics_ : nullptr; }
+
+  LossSums& loss_sums() { return loss_sums_; }
 
   /// No gradient, no optimizer slots, no statistics from here on.
   void Freeze();
@@ -47,6 +58,7 @@ class OwnedLayer {
   std::vector<BatchNorm*> batch_norms_;
   std::optional<LayerOptimizer> optimizer_;
   std::optional<LayerStatistics> statistics_;
+  LossSums loss_sums_;
   bool frozen_ = false;
 };
 

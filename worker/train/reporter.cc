@@ -16,24 +16,26 @@ void Reporter::Begin() {
   samples_since_ = 0;
 }
 
-void Reporter::Reset() {
-  window_ = {};
-  epoch_ = {};
-}
+void Reporter::Reset() { window_ = {}; }
 
 void Reporter::OnStep(const Generation& generation, const Stage& stage, int steps,
                       const StepOutcome& outcome, double seconds) {
-  for (Sums* sums : {&window_, &epoch_}) {
-    ++sums->steps;
-    sums->loss += outcome.loss;
-    sums->seconds += seconds;
-    sums->stage.Add(outcome.seconds);
+  window_.seconds += seconds;
+  window_.stage.Add(outcome.seconds);
+  if (generation.last_stage()) {
+    LossSums& sums = stage.layers().back()->loss_sums();
+    sums.window += outcome.loss;
+    ++sums.window_steps;
+    sums.epoch += outcome.loss;
+    ++sums.epoch_steps;
   }
   samples_since_ += outcome.samples;
   if (generation.lead()) ReportProgress(steps, generation, outcome, seconds);
   if (steps % job_.window_steps() == 0) {
     ReportWindow(steps, generation, stage);
     window_ = {};
+    LossSums& sums = stage.layers().back()->loss_sums();
+    sums.window = sums.window_steps = 0;
   }
 }
 
@@ -70,7 +72,10 @@ void Reporter::ReportWindow(int steps, const Generation& generation, const Stage
   report.set_generation(generation.number());
   report.set_stage(generation.position().stage);
   report.set_step(steps);
-  if (generation.last_stage()) report.set_loss(window_.loss / window_.steps);
+  if (generation.last_stage()) {
+    const LossSums& sums = stage.layers().back()->loss_sums();
+    report.set_loss(sums.window / sums.window_steps);
+  }
   report.set_seconds(window_.seconds);
   report.set_forward_seconds(window_.stage.forward);
   report.set_backward_seconds(window_.stage.backward);
@@ -79,9 +84,11 @@ void Reporter::ReportWindow(int steps, const Generation& generation, const Stage
   say_(std::move(message));
 }
 
-void Reporter::OnEvaluation(const Generation& generation, int steps,
+void Reporter::OnEvaluation(const Generation& generation, const Stage& stage, int steps,
                             const EvaluationOutcome& outcome, double seconds) {
-  const Sums epoch = std::exchange(epoch_, {});
+  LossSums& sums = stage.layers().back()->loss_sums();
+  const double loss = std::exchange(sums.epoch, 0);
+  const double loss_steps = std::exchange(sums.epoch_steps, 0);
   if (!generation.lead()) return;
   v1alpha1::WorkerMessage message;
   auto& report = *message.mutable_evaluation();
@@ -89,7 +96,7 @@ void Reporter::OnEvaluation(const Generation& generation, int steps,
   report.set_step(steps);
   report.set_accuracy(outcome.accuracy);
   report.set_loss(outcome.loss);
-  report.set_training_loss(epoch.steps > 0 ? epoch.loss / epoch.steps : 0);
+  report.set_training_loss(loss / loss_steps);
   report.set_seconds(seconds);
   say_(std::move(message));
 }

@@ -16,10 +16,9 @@ class Reporter {
 
   Reporter(const JobContext& job, Say say) : job_(job), say_(std::move(say)) {}
 
-  /// Training starts or goes on; sums of an unfinished window are
-  /// kept.
+  /// Training starts or goes on; times of an unfinished window are kept.
   void Begin();
-  /// Training was left: what is unfinished will be computed again.
+  /// Training was left: an unfinished window will be computed again.
   void Reset();
 
   /// After a step; `steps` are done, with layers [0, boundary) frozen. `seconds`: from step to
@@ -27,13 +26,11 @@ class Reporter {
   void OnStep(const Generation& generation, const Stage& stage, int steps,
               const StepOutcome& outcome, double seconds);
   /// After an epoch's evaluation, on every worker; the lead says it.
-  void OnEvaluation(const Generation& generation, int steps, const EvaluationOutcome& outcome,
-                    double seconds);
+  void OnEvaluation(const Generation& generation, const Stage& stage, int steps,
+                    const EvaluationOutcome& outcome, double seconds);
 
  private:
-  struct Sums {
-    int steps = 0;
-    double loss = 0;
+  struct Times {
     double seconds = 0;
     StageSeconds stage;
   };
@@ -43,7 +40,7 @@ class Reporter {
 
   const JobContext& job_;
   const Say say_;
-  Sums window_, epoch_;
+  Times window_;
   std::chrono::steady_clock::time_point last_progress_;
   int64_t samples_since_ = 0;
 };

@@ -241,7 +241,7 @@ void Trainer::Step() {
   }
   if (step_ % job_.sampler().steps_per_epoch() == 0) {
     const auto evaluation = pipeline_->Evaluate();
-    reporter_.OnEvaluation(*generation_, step_, evaluation, SecondsSince(step_end_));
+    reporter_.OnEvaluation(*generation_, *stage_, step_, evaluation, SecondsSince(step_end_));
     step_end_ = std::chrono::steady_clock::now();
   }
   const int interval = job_.spec().checkpoint().interval_steps();

@@ -36,7 +36,7 @@ std::string Bytes(double bytes) {
 
 std::string Thousands(double number) {
   std::string digits = absl::StrCat(std::llround(std::fmax(number, 0)));
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
   return digits;
 }
 
