@@ -16,8 +16,9 @@ using google::protobuf::Descriptor;
 void CollectRuleIds(const Descriptor* message, std::set<const Descriptor*>* seen,
                     std::multiset<std::string>* ids) {
   if (!seen->insert(message).second) return;
-  for (const auto& rule : message->options().GetRepeatedExtension(v1alpha1::rules))
-    ids->insert(rule.id());
+  for (const auto& rule : message->options().GetRepeatedExtension(v1alpha1::rules)) {
+    if (!rule.transition()) ids->insert(rule.id());
+  }
   for (int i = 0; i < message->field_count(); ++i) {
     const auto* type = message->field(i)->message_type();
     if (type != nullptr) CollectRuleIds(type, seen, ids);

@@ -57,9 +57,15 @@ def with_defaults(schema, value):
     return result
 
 
+def of_updates_alone(rule):
+    return "oldSelf" in rule["rule"]
+
+
 def broken_rules(schema, value, path=""):
     """Yields 'path: message' for each rule that doesn't hold, anywhere in a value."""
     for rule in schema.get("x-kubernetes-validations", []):
+        if of_updates_alone(rule):
+            continue
         if not compile_rule(rule).evaluate({"self": to_cel(schema, value)}):
             yield f"{path}{rule['fieldPath']}: {rule['message']}"
     if isinstance(value, list):
@@ -145,7 +151,7 @@ class CrdTest(unittest.TestCase):
                 self.assertEqual(list(broken_rules(self.schema, manifest)), [])
 
     def test_rules_agree_with_the_native_ones(self):
-        messages = {rule["message"] for _, _, rule in self.rules}
+        messages = {rule["message"] for _, _, rule in self.rules if not of_updates_alone(rule)}
         broken = set()
         for path in sorted(self.manifests.glob("bad/*.yaml")):
             expected = path.with_suffix(".faults").read_text().splitlines()
