@@ -15,6 +15,7 @@
 #include "operator/cluster/local/worker_cores.h"
 #include "operator/coordinator/checkpoint_index.h"
 #include "operator/coordinator/durable_file.h"
+#include "operator/coordinator/job_setup.h"
 #include "operator/report/json.h"
 
 namespace freezepipe::cli {
@@ -26,18 +27,11 @@ using v1alpha1::JobState;
 constexpr std::chrono::seconds kExitPatience{10};
 
 planner::RunShape Shape(const RunPlan& plan) {
-  planner::RunShape shape;
-  shape.layers = plan.description.layers_size();
-  shape.steps_per_epoch = plan.description.steps_per_epoch();
-  shape.total_steps = shape.steps_per_epoch * plan.job.spec().training().epochs();
-  shape.classes = plan.description.classes();
-  return shape;
+  return coordinator::MakeJobSetup(plan.job.spec(), plan.description).shape;
 }
 
 std::vector<std::string> LayerNames(const RunPlan& plan) {
-  std::vector<std::string> names;
-  for (const auto& layer : plan.description.layers()) names.push_back(layer.name());
-  return names;
+  return coordinator::MakeJobSetup(plan.job.spec(), plan.description).layer_names;
 }
 
 /// More worker threads than cores.
@@ -87,8 +81,8 @@ LocalRun::LocalRun(RunPlan plan, OutputDirectory* output)
       time_offset_(MakeSummary(plan_).last_time()),
       recorder_(MakeSummary(plan_), time_offset_, &view_),
       records_(output->status()),
-      cluster_(ClusterOptions(), [this](int worker, bool clean, std::string why) {
-        session_->OnWorkerExit(worker, clean, std::move(why));
+      cluster_(ClusterOptions(), [this](int worker, cluster::WorkerEnd end) {
+        session_->OnWorkerExit(worker, std::move(end));
       }) {}
 
 LocalRun::~LocalRun() { EndEverything(); }
@@ -132,10 +126,7 @@ int LocalRun::Run() {
 }
 
 coordinator::JobSetup LocalRun::Setup() const {
-  coordinator::JobSetup setup;
-  setup.spec = plan_.job.spec();
-  setup.layer_names = LayerNames(plan_);
-  setup.shape = Shape(plan_);
+  auto setup = coordinator::MakeJobSetup(plan_.job.spec(), plan_.description);
   setup.checkpoint_directory = std::filesystem::absolute(output_->checkpoints());
   if (plan_.resume && plan_.resume->checkpoint.step > 0) setup.resume = plan_.resume->checkpoint;
   return setup;

@@ -16,7 +16,15 @@ class Cluster {
   virtual void Kill(int worker) = 0;
 };
 
-/// (worker, exited cleanly with status 0, why in words).
-using ExitCallback = std::function<void(int worker, bool clean, std::string why)>;
+/// How a worker's process or pod ended.
+struct WorkerEnd {
+  /// It exited by itself, with status 0.
+  bool clean = false;
+  /// Not its own fault: its machine was lost, or somebody needed the room.
+  bool disrupted = false;
+  /// In words.
+  std::string why;
+};
+using ExitCallback = std::function<void(int worker, WorkerEnd end)>;
 
 }  // namespace freezepipe::cluster

@@ -53,8 +53,9 @@ class AttachedSession : public SessionRunner {
 
   void Start() override { runner_.Start(); }
   void Post(Event event) override { runner_.Post(std::move(event)); }
-  void OnWorkerExit(int worker, bool clean, std::string why) override {
-    runner_.OnWorkerExit(worker, clean, std::move(why));
+  v1alpha1::FreezePipeJobStatus Status() const override { return runner_.Status(); }
+  void OnWorkerExit(int worker, cluster::WorkerEnd end) override {
+    runner_.OnWorkerExit(worker, std::move(end));
   }
 
  private:

@@ -69,7 +69,7 @@ class CoordinatorServerTest : public testing::Test {
       if (order.has_exit()) break;
     }
     EXPECT_TRUE(client.Finish().ok());
-    session->OnWorkerExit(worker, true, "exited");
+    session->OnWorkerExit(worker, {.clean = true, .why = "exited"});
   }
 
   void WaitForWorker(int worker) {

@@ -136,6 +136,9 @@ struct Dispatch {
              "CheckpointError: step " + std::to_string(event.step) + ": " + event.why);
   }
   void operator()(const StopRequested&) const { OnStopRequested(state); }
+  void operator()(const GiveUp& event) const {
+    Conclude(state, v1alpha1::JobState::Failed, event.why);
+  }
   void operator()(const Tick&) const { OnTick(state); }
 };
 

@@ -54,11 +54,16 @@ struct CheckpointFailed {
 };
 /// The person wants the job to stop at the next step, with a checkpoint.
 struct StopRequested {};
+/// The job is to fail, in good order: a deadline has passed, too many workers were lost.
+struct GiveUp {
+  /// "Reason: message".
+  std::string why;
+};
 /// Time passes; sent about once a second.
 struct Tick {};
 
 using Event = std::variant<JobStarted, WorkerAttached, WorkerSaid, StreamLost, WorkerGone, Recorded,
-                           RecordFailed, CheckpointFailed, StopRequested, Tick>;
+                           RecordFailed, CheckpointFailed, StopRequested, GiveUp, Tick>;
 
 // ---- orders ----
 

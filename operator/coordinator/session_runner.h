@@ -39,8 +39,10 @@ class SessionRunner {
   virtual ~SessionRunner() = default;
   virtual void Start() = 0;
   virtual void Post(Event event) = 0;
+  /// As it is after the last event; its record may be on its way still.
+  virtual v1alpha1::FreezePipeJobStatus Status() const = 0;
   /// Connects as ExitCallback of the cluster.
-  virtual void OnWorkerExit(int worker, bool clean, std::string why) = 0;
+  virtual void OnWorkerExit(int worker, cluster::WorkerEnd end) = 0;
 };
 
 struct CoordinatorOptions {

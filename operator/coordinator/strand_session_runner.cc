@@ -16,6 +16,7 @@ StrandSessionRunner::StrandSessionRunner(JobSetup setup, OrderSink* orders,
       orders_(orders),
       collaborators_(collaborators),
       session_(std::move(setup)),
+      status_(session_.status()),
       strand_(tick_period, [this] { Handle(Tick{}); }) {}
 
 void StrandSessionRunner::Start() { Post(JobStarted{}); }
@@ -24,8 +25,8 @@ void StrandSessionRunner::Post(Event event) {
   strand_.Post([this, event = std::move(event)]() mutable { Handle(std::move(event)); });
 }
 
-void StrandSessionRunner::OnWorkerExit(int worker, bool clean, std::string why) {
-  Post(WorkerGone{worker, std::move(why)});
+void StrandSessionRunner::OnWorkerExit(int worker, cluster::WorkerEnd end) {
+  Post(WorkerGone{worker, std::move(end.why)});
 }
 
 void StrandSessionRunner::Handle(Event event) {
@@ -34,8 +35,18 @@ void StrandSessionRunner::Handle(Event event) {
   while (!due.empty()) {
     const Event next = std::move(due.front());
     due.pop_front();
-    for (Action& action : session_.Handle(next, Now())) CarryOut(std::move(action), due);
+    std::vector<Action> actions = session_.Handle(next, Now());
+    {
+      std::lock_guard lock(mutex_);
+      status_ = session_.status();
+    }
+    for (Action& action : actions) CarryOut(std::move(action), due);
   }
+}
+
+v1alpha1::FreezePipeJobStatus StrandSessionRunner::Status() const {
+  std::lock_guard lock(mutex_);
+  return status_;
 }
 
 void StrandSessionRunner::CarryOut(Action action, std::deque<Event>& outcomes) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <deque>
+#include <mutex>
 #include <string>
 
 #include "operator/coordinator/order_sink.h"
@@ -20,7 +21,8 @@ class StrandSessionRunner : public SessionRunner {
 
   void Start() override;
   void Post(Event event) override;
-  void OnWorkerExit(int worker, bool clean, std::string why) override;
+  v1alpha1::FreezePipeJobStatus Status() const override;
+  void OnWorkerExit(int worker, cluster::WorkerEnd end) override;
 
  private:
   void Handle(Event event);
@@ -36,6 +38,9 @@ class StrandSessionRunner : public SessionRunner {
   const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
   /// Touched on the strand alone.
   JobSession session_;
+  /// Guards status_.
+  mutable std::mutex mutex_;
+  v1alpha1::FreezePipeJobStatus status_;
   /// Last: its thread uses all of the above.
   Strand strand_;
 };

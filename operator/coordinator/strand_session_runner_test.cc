@@ -49,7 +49,7 @@ void Work(int worker, MemoryStreams* streams, SessionRunner* runner) {
     if (order.has_exit()) break;
   }
   runner->Post(StreamLost{worker});
-  runner->OnWorkerExit(worker, true, "exited");
+  runner->OnWorkerExit(worker, {.clean = true, .why = "exited"});
 }
 
 TEST(StrandSessionRunner, RunsAJobToItsEnd) {
@@ -101,8 +101,8 @@ TEST(StrandSessionRunner, FailsTheJobWhenACheckpointCannotBeCompleted) {
   runner.Post(WorkerSaid{0, message});
   while (!streams.Next(0).has_exit()) {
   }
-  runner.OnWorkerExit(0, true, "exited");
-  runner.OnWorkerExit(1, true, "exited");
+  runner.OnWorkerExit(0, {.clean = true, .why = "exited"});
+  runner.OnWorkerExit(1, {.clean = true, .why = "exited"});
   const auto end = collaborators.WaitForEnd();
   EXPECT_EQ(end.state(), v1alpha1::JobState::Failed);
   EXPECT_NE(end.message().find("step-00000020.partial"), std::string::npos) << end.message();

@@ -26,25 +26,26 @@ bool IsTrue(const FreezePipeJobStatus& status, std::string_view type) {
 }
 
 /// Whether a condition of this type is so in the state.
-bool Holds(std::string_view type, JobState::Type state) {
-  if (type == kSuspended) return state == JobState::Stopped;
+bool Holds(std::string_view type, JobState::Type state, Pods pods) {
   if (type == kRunning) {
     return state == JobState::Running || state == JobState::Repartitioning ||
            state == JobState::Stopping;
   }
   if (type == kRepartitioning) return state == JobState::Repartitioning;
+  if (pods == Pods::kMayRun) return false;
+  if (type == kSuspended) return state == JobState::Suspended;
   if (type == kComplete) return state == JobState::Succeeded;
   return state == JobState::Failed;
 }
 
-Condition MakeCondition(std::string_view type, const FreezePipeJobStatus& status,
+Condition MakeCondition(std::string_view type, const FreezePipeJobStatus& status, Pods pods,
                         int observed_generation, const google::protobuf::Timestamp& now) {
   const std::string& state = JobState::Type_Name(status.state());
   const Explanation explanation = Explain(status.message(), state);
   Condition condition;
   condition.set_type(std::string(type));
-  condition.set_status(Holds(type, status.state()) ? ConditionStatus::True
-                                                   : ConditionStatus::False);
+  condition.set_status(Holds(type, status.state(), pods) ? ConditionStatus::True
+                                                         : ConditionStatus::False);
   condition.set_observed_generation(observed_generation);
   condition.set_reason(std::string(explanation.reason));
   condition.set_message(std::string(explanation.message));
@@ -60,12 +61,12 @@ bool IsOver(const FreezePipeJobStatus& status) {
   return IsTrue(status, kComplete) || IsTrue(status, kFailed);
 }
 
-void UpdateConditions(int observed_generation, const google::protobuf::Timestamp& now,
+void UpdateConditions(Pods pods, int observed_generation, const google::protobuf::Timestamp& now,
                       FreezePipeJobStatus* status) {
   if (IsOver(*status)) return;
   FreezePipeJobStatus updated;
   for (const char* type : {kSuspended, kRunning, kRepartitioning, kComplete, kFailed}) {
-    *updated.add_conditions() = MakeCondition(type, *status, observed_generation, now);
+    *updated.add_conditions() = MakeCondition(type, *status, pods, observed_generation, now);
   }
   status->mutable_conditions()->Swap(updated.mutable_conditions());
 }

@@ -17,9 +17,13 @@ inline constexpr char kFailed[] = "Failed";
 /// The job is over: Complete or Failed is True.
 bool IsOver(const v1alpha1::FreezePipeJobStatus& status);
 
+/// Whether a pod of the job may still run. Until none does, a job is neither Complete, Failed nor
+/// Suspended, whatever its state.
+enum class Pods { kMayRun, kEnded };
+
 /// Sets all five conditions to what status.state and status.message amount to. A time moves only
 /// with its condition's status. Once a job is over its conditions stay as they are.
-void UpdateConditions(int observed_generation, const google::protobuf::Timestamp& now,
+void UpdateConditions(Pods pods, int observed_generation, const google::protobuf::Timestamp& now,
                       v1alpha1::FreezePipeJobStatus* status);
 
 /// "RecordError: disk full" is reason RecordError, message "disk full"; a message without such a

@@ -28,7 +28,7 @@ FreezePipeJobStatus InState(JobState::Type state, const std::string& message = "
 
 void MoveTo(JobState::Type state, int seconds, FreezePipeJobStatus* status) {
   status->set_state(state);
-  UpdateConditions(1, At(seconds), status);
+  UpdateConditions(Pods::kEnded, 1, At(seconds), status);
 }
 
 /// Those that are True, in order.
@@ -50,22 +50,31 @@ const Condition& Of(const FreezePipeJobStatus& status, const std::string& type) 
 
 TEST(Conditions, FollowTheState) {
   const std::map<JobState::Type, std::string> expected = {
-      {JobState::Pending, ""},           {JobState::Starting, ""},
-      {JobState::Running, "Running "},   {JobState::Repartitioning, "Running Repartitioning "},
-      {JobState::Recovering, ""},        {JobState::Stopping, "Running "},
-      {JobState::Stopped, "Suspended "}, {JobState::Succeeded, "Complete "},
-      {JobState::Failed, "Failed "},
+      {JobState::Pending, ""},         {JobState::Starting, ""},
+      {JobState::Running, "Running "}, {JobState::Repartitioning, "Running Repartitioning "},
+      {JobState::Recovering, ""},      {JobState::Stopping, "Running "},
+      {JobState::Stopped, ""},         {JobState::Succeeded, "Complete "},
+      {JobState::Failed, "Failed "},   {JobState::Suspended, "Suspended "},
   };
   ASSERT_EQ(expected.size(), static_cast<size_t>(JobState::Type_ARRAYSIZE));
   for (const auto& [state, types] : expected) {
     FreezePipeJobStatus status = InState(state);
-    UpdateConditions(3, At(1), &status);
+    UpdateConditions(Pods::kEnded, 3, At(1), &status);
     EXPECT_EQ(True(status), types);
     ASSERT_EQ(status.conditions_size(), 5) << "all of them, from the first visit on";
     for (const Condition& condition : status.conditions()) {
       EXPECT_EQ(condition.observed_generation(), 3);
       EXPECT_EQ(condition.reason(), JobState::Type_Name(state)) << "a reason is never empty";
     }
+  }
+}
+
+TEST(Conditions, ThereIsNoEndWhileAPodMayRun) {
+  for (const auto state : {JobState::Succeeded, JobState::Failed, JobState::Suspended}) {
+    FreezePipeJobStatus status = InState(state);
+    UpdateConditions(Pods::kMayRun, 1, At(1), &status);
+    EXPECT_EQ(True(status), "");
+    EXPECT_FALSE(IsOver(status));
   }
 }
 
@@ -83,7 +92,7 @@ TEST(Conditions, ATimeMovesWithItsConditionAlone) {
 
 TEST(Conditions, TheEndIsWrittenOnce) {
   FreezePipeJobStatus status = InState(JobState::Failed, "RecordError: disk full");
-  UpdateConditions(1, At(1), &status);
+  UpdateConditions(Pods::kEnded, 1, At(1), &status);
   EXPECT_TRUE(IsOver(status));
   EXPECT_EQ(Of(status, kFailed).reason(), "RecordError");
   EXPECT_EQ(Of(status, kFailed).message(), "disk full");

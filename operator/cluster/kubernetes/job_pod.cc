@@ -5,6 +5,7 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "operator/cluster/kubernetes/labels.h"
@@ -20,6 +21,12 @@ using Pointer = Json::json_pointer;
 constexpr size_t kUidCharacters = 8;
 /// Kueue would count a pod with it as a workload of its own, beside the job.
 constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
+constexpr char kCheckpointVolume[] = "freezepipe-checkpoints";
+/// A node that doesn't answer is given up after so long, seconds.
+constexpr int kLostNodeToleration = 10;
+constexpr char kThreadsVariable[] = "OMP_NUM_THREADS";
+constexpr char kAddressVariable[] = "POD_IP";
+constexpr char kNodeVariable[] = "NODE_NAME";
 
 Json At(const Json& object, const char* pointer, Json otherwise) {
   return object.value(Pointer(pointer), std::move(otherwise));
@@ -65,10 +72,31 @@ void Restrict(Json& spec) {
 Json& WorkerContainer(Json& spec) {
   Json& containers = spec["containers"];
   if (containers.empty()) containers = Json::array({{{"name", kWorkerContainer}}});
-  for (Json& container : containers) {
-    if (container.value("name", "") == kWorkerContainer) return container;
+  return containers[WorkerContainerIndex(containers)];
+}
+
+/// Without these a pod on a node that was lost stays bound to it for five minutes.
+void TolerateLostNodesBriefly(Json& spec) {
+  for (const char* taint : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+    Json& tolerations = spec["tolerations"];
+    const bool said = std::any_of(tolerations.begin(), tolerations.end(), [&](const Json& given) {
+      return given.value("key", Json()) == taint;
+    });
+    if (said) continue;
+    tolerations.push_back({{"key", taint},
+                           {"operator", "Exists"},
+                           {"effect", "NoExecute"},
+                           {"tolerationSeconds", kLostNodeToleration}});
   }
-  return containers[0];
+}
+
+void MountCheckpoints(const Json& job, Json& spec) {
+  const Json claim = At(job, "/spec/checkpoint/claimName", "");
+  if (claim == "") return;
+  spec["volumes"].push_back(
+      {{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+  WorkerContainer(spec)["volumeMounts"].push_back(
+      {{"name", kCheckpointVolume}, {"mountPath", kCheckpointMount}});
 }
 
 /// The job's spec without the pod template.
@@ -114,7 +142,9 @@ Json MakePod(const Json& job, const std::string& part, const char* role,
   Json& container = WorkerContainer(spec);
   SetIfSilent(container, "image", options.image);
   const int threads = At(job, "/spec/worker/threads", 1).get<int>();
-  container["env"].push_back({{"name", "OMP_NUM_THREADS"}, {"value", absl::StrCat(threads)}});
+  container["env"].push_back({{"name", kThreadsVariable}, {"value", absl::StrCat(threads)}});
+  MountCheckpoints(job, spec);
+  TolerateLostNodesBriefly(spec);
   Restrict(spec);
   return {{"apiVersion", "v1"},
           {"kind", "Pod"},
@@ -133,6 +163,21 @@ std::string JobId(const Json& job) {
   return absl::StrCat(kube::KeyText(kube::KeyOf(job)), "/", kube::Uid(job));
 }
 
+size_t WorkerContainerIndex(const Json& containers) {
+  for (size_t i = 0; i < containers.size(); ++i) {
+    if (containers[i].value("name", "") == kWorkerContainer) return i;
+  }
+  return 0;
+}
+
+bool IsOurVariable(const std::string& name) {
+  return name == kThreadsVariable || name == kAddressVariable || name == kNodeVariable;
+}
+
+std::string JobFolder(const Json& job) {
+  return absl::StrCat(kube::KeyOf(job).name, "-", kube::Uid(job));
+}
+
 Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& options) {
   Json pod = MakePod(job, absl::StrCat(worker, "-", attempt), kWorkerRole, options);
   pod["metadata"]["labels"][kWorkerLabel] = absl::StrCat(worker);
@@ -142,8 +187,8 @@ Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& o
                        absl::StrCat(worker), "--job", JobId(job),
                        // Filled in by the kubelet.
                        "--host", "$(POD_IP)", "--node", "$(NODE_NAME)", "--device", "auto"};
-  container["env"].push_back(FieldVariable("POD_IP", "status.podIP"));
-  container["env"].push_back(FieldVariable("NODE_NAME", "spec.nodeName"));
+  container["env"].push_back(FieldVariable(kAddressVariable, "status.podIP"));
+  container["env"].push_back(FieldVariable(kNodeVariable, "spec.nodeName"));
   return pod;
 }
 

@@ -23,6 +23,9 @@ struct PodOptions {
 /// What the coordinator and its workers call a job: "NAMESPACE/NAME/UID".
 std::string JobId(const kube::Json& job);
 
+/// Of the job's files on a volume that others may use too: "NAME-UID".
+std::string JobFolder(const kube::Json& job);
+
 /// The pod of a worker, from the job as the API server has it (defaults applied): its template
 /// untouched, with what is ours on top, and the restricted security profile where it is silent.
 kube::Json MakeWorkerPod(const kube::Json& job, int worker, int attempt, const PodOptions& options);
@@ -30,6 +33,15 @@ kube::Json MakeWorkerPod(const kube::Json& job, int worker, int attempt, const P
 /// The pod that prints what the job's spec amounts to (JobDescription, as JSON): a worker's,
 /// without its devices. There is one for each generation of the job's metadata.
 kube::Json MakeDescribePod(const kube::Json& job, const PodOptions& options);
+
+/// Where a worker finds the volume of checkpoint.claimName, in all its pods alike.
+inline constexpr char kCheckpointMount[] = "/freezepipe/checkpoints";
+
+/// Which of a template's containers is the worker's.
+size_t WorkerContainerIndex(const kube::Json& containers);
+
+/// An environment variable that a worker's container gets from here.
+bool IsOurVariable(const std::string& name);
 
 /// Of a pod that one of these made.
 std::string WorkerContainerName(const kube::Json& pod);

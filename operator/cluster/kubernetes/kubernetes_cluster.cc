@@ -14,16 +14,36 @@ namespace {
 /// A worker is killed when it has had its chance to leave, seconds.
 constexpr int kKillGracePeriod = 1;
 
+constexpr char kDeleted[] = "its pod was deleted";
+
 }  // namespace
 
+std::map<int, KubernetesCluster::Worker> KubernetesCluster::NewestOf(
+    const std::vector<kube::Object>& pods) {
+  std::map<int, Worker> workers;
+  for (const auto& pod : pods) {
+    const int attempt = AttemptOf(*pod);
+    Worker& worker = workers[WorkerOf(*pod)];
+    if (attempt > worker.attempt) worker = {.attempt = attempt, .ended = EndOf(*pod).has_value()};
+  }
+  return workers;
+}
+
 KubernetesCluster::KubernetesCluster(kube::Client& client, kube::Object job, PodOptions options,
-                                     ExitCallback on_exit, ErrorHandler on_error)
+                                     const std::vector<kube::Object>& pods, ExitCallback on_exit,
+                                     ErrorHandler on_error)
     : client_(client),
       job_(std::move(job)),
       options_(std::move(options)),
       on_exit_(std::move(on_exit)),
       on_error_(std::move(on_error)),
+      workers_(NewestOf(pods)),
       thread_([this](std::stop_token stop) { Run(stop); }) {}
+
+void KubernetesCluster::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
 
 void KubernetesCluster::Launch(int worker) {
   {
@@ -48,10 +68,22 @@ void KubernetesCluster::Kill(int worker) {
 void KubernetesCluster::OnPodChange(const kube::Change& change) {
   const int worker = WorkerOf(*change.object);
   const int attempt = AttemptOf(*change.object);
+  const auto state = Find(worker);
+  // Else it was deleted for its silence, on a node that is there: its own fault.
+  const bool by_others = state && !state->killed;
   if (const auto end = EndOf(*change.object)) {
-    End(worker, attempt, end->clean, end->why);
+    End(worker, attempt, {end->clean, end->disrupted && by_others, end->why});
   } else if (change.kind == kube::Change::Kind::kDeleted) {
-    End(worker, attempt, false, "its pod was deleted");
+    End(worker, attempt, {.disrupted = by_others, .why = kDeleted});
+  }
+}
+
+void KubernetesCluster::EndLost(const std::vector<kube::Object>& pods, kube::WallTime now) {
+  for (const auto& pod : pods) {
+    if (EndOf(*pod) || !IsLostWithItsNode(*pod, now)) continue;
+    const std::string node = kube::TextAt(*pod, kube::Json::json_pointer("/spec/nodeName"));
+    const std::string why = absl::StrCat("its node ", node, " was lost");
+    End(WorkerOf(*pod), AttemptOf(*pod), {.disrupted = true, .why = why});
   }
 }
 
@@ -97,7 +129,7 @@ absl::Status KubernetesCluster::Delete(int worker, int attempt) {
       client_.Delete(kPods, kube::KeyOf(pod), {.grace_period_seconds = kKillGracePeriod});
   if (!absl::IsNotFound(deleted)) return deleted;
   // Never created, or gone without anyone having seen it.
-  End(worker, attempt, false, "its pod was deleted");
+  End(worker, attempt, {.why = kDeleted});
   return absl::OkStatus();
 }
 
@@ -108,14 +140,14 @@ std::optional<KubernetesCluster::Worker> KubernetesCluster::Find(int worker) {
   return found->second;
 }
 
-void KubernetesCluster::End(int worker, int attempt, bool clean, std::string why) {
+void KubernetesCluster::End(int worker, int attempt, WorkerEnd end) {
   {
     std::lock_guard lock(mutex_);
     const auto found = workers_.find(worker);
     if (found == workers_.end() || found->second.attempt != attempt || found->second.ended) return;
     found->second.ended = true;
   }
-  on_exit_(worker, clean, std::move(why));
+  on_exit_(worker, std::move(end));
 }
 
 }  // namespace freezepipe::cluster

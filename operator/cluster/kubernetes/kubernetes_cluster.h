@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "operator/cluster/cluster.h"
 #include "operator/cluster/kubernetes/job_pod.h"
@@ -18,17 +19,22 @@
 namespace freezepipe::cluster {
 
 /// One job's workers as pods. What the API server doesn't do for now is tried again, with back-off,
-/// for as long as it is wanted; which pods there are is told by whoever watches them (OnPodChange).
-/// Pods outlive it: they are the job's, whose deletion takes them along. Thread-safe. Requests are
+/// for as long as it is wanted; which pods there are is told by whoever watches them (OnPodChange,
+/// EndLost). Pods outlive it: they are the job's, whose deletion takes them along, and another one
+/// goes on with them. Thread-safe. Requests are
 /// made on a thread of its own; exits are called back on the thread that tells of them.
 class KubernetesCluster : public Cluster {
  public:
   /// Told of each request that failed, on the cluster's thread.
   using ErrorHandler = std::function<void(int worker, const absl::Status& error)>;
 
-  /// `job` as the API server has it; `client` outlives this.
+  /// `job` as the API server has it, `pods` those that it has already; `client` outlives this.
   KubernetesCluster(kube::Client& client, kube::Object job, PodOptions options,
-                    ExitCallback on_exit, ErrorHandler on_error);
+                    const std::vector<kube::Object>& pods, ExitCallback on_exit,
+                    ErrorHandler on_error);
+
+  /// Makes no request and, from its own thread, no call any more.
+  void Stop();
 
   /// A pod under the next attempt's name. A worker whose pod hasn't ended is left alone.
   void Launch(int worker) override;
@@ -37,6 +43,8 @@ class KubernetesCluster : public Cluster {
 
   /// A change of a pod that is the job's (kJobUidLabel); those of former attempts are ignored.
   void OnPodChange(const kube::Change& change);
+  /// Pods that should be gone by now are lost with their nodes: their workers have ended.
+  void EndLost(const std::vector<kube::Object>& pods, kube::WallTime now);
 
  private:
   struct Worker {
@@ -46,6 +54,7 @@ class KubernetesCluster : public Cluster {
     bool ended = true;
   };
 
+  static std::map<int, Worker> NewestOf(const std::vector<kube::Object>& pods);
   void Run(const std::stop_token& stop);
   /// Makes the API server have the worker's pod, or not have it.
   absl::Status Reconcile(int worker);
@@ -53,7 +62,7 @@ class KubernetesCluster : public Cluster {
   absl::Status Delete(int worker, int attempt);
   std::optional<Worker> Find(int worker);
   /// Once for each attempt.
-  void End(int worker, int attempt, bool clean, std::string why);
+  void End(int worker, int attempt, WorkerEnd end);
 
   kube::Client& client_;
   const kube::Object job_;

@@ -64,11 +64,14 @@ class KubernetesClusterTest : public testing::Test {
   std::vector<std::string> exits_;
   std::vector<absl::Status> errors_;
   KubernetesCluster cluster_{
-      client_, std::make_shared<const Json>(TestJob()),
+      client_,
+      std::make_shared<const Json>(TestJob()),
       PodOptions{.coordinator = "here:1", .image = "worker"},
-      [this](int worker, bool clean, const std::string& why) {
+      {},
+      [this](int worker, const WorkerEnd& end) {
         std::lock_guard lock(mutex_);
-        exits_.push_back(absl::StrCat(worker, clean ? " clean: " : ": ", why));
+        exits_.push_back(absl::StrCat(worker, end.clean ? " clean" : "",
+                                      end.disrupted ? " disrupted: " : ": ", end.why));
       },
       [this](int, const absl::Status& error) {
         std::lock_guard lock(mutex_);
@@ -131,7 +134,43 @@ TEST_F(KubernetesClusterTest, SomebodyElseMayDeleteAPod) {
   cluster_.Launch(0);
   ASSERT_TRUE(Eventually([&] { return pods_.size() == 1; }));
   ASSERT_TRUE(client_.Delete(kPods, {.ns = "train", .name = Name(0, 0)}).ok());
-  EXPECT_TRUE(Eventually([&] { return HasExit("0: its pod was deleted"); }));
+  EXPECT_TRUE(Eventually([&] { return HasExit("0 disrupted: its pod was deleted"); }));
+}
+
+TEST_F(KubernetesClusterTest, GoesOnWithThePodsThereAre) {
+  Json old = MakeWorkerPod(TestJob(), 0, 0, {});
+  old["status"]["phase"] = "Failed";
+  Json newer = MakeWorkerPod(TestJob(), 0, 1, {});
+  newer["status"]["phase"] = "Running";
+  Json ended = MakeWorkerPod(TestJob(), 1, 4, {});
+  ended["status"]["phase"] = "Failed";
+  std::vector<kube::Object> pods;
+  for (const Json& pod : {old, newer, ended}) pods.push_back(std::make_shared<const Json>(pod));
+  KubernetesCluster successor(
+      client_, std::make_shared<const Json>(TestJob()), {}, pods, [](int, const WorkerEnd&) {},
+      [](int, const absl::Status&) {});
+  successor.Launch(0);
+  successor.Launch(1);
+  EXPECT_TRUE(Eventually([&] { return Exists(1, 5); }));
+  EXPECT_FALSE(Exists(0, 2)) << "its worker runs";
+}
+
+TEST_F(KubernetesClusterTest, AWorkerIsLostWithItsNode) {
+  cluster_.Launch(0);
+  ASSERT_TRUE(Eventually([&] { return Exists(0, 0); }));
+  server_->SetAway(true);
+  cluster_.Kill(0);
+  Json pod = MakeWorkerPod(TestJob(), 0, 0, {});
+  pod["metadata"]["deletionTimestamp"] = "2023-11-14T22:13:20Z";  // 1,700,000,000
+  pod["spec"]["nodeName"] = "node-1";
+  const auto at = [](int seconds) {
+    return std::chrono::system_clock::from_time_t(1'700'000'000 + seconds);
+  };
+  const std::vector<kube::Object> pods = {std::make_shared<const Json>(pod)};
+  cluster_.EndLost(pods, at(5));
+  EXPECT_TRUE(Exits().empty());
+  cluster_.EndLost(pods, at(15));
+  EXPECT_EQ(Exits(), std::vector<std::string>{"0 disrupted: its node node-1 was lost"});
 }
 
 TEST_F(KubernetesClusterTest, WhatTheServerDoesntDoIsTriedAgain) {

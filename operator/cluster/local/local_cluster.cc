@@ -145,7 +145,8 @@ void LocalCluster::Start(int worker) {
   process.cores = CoresOfWorker(worker, options_.threads, usable_cores_);
   const int log = open(LogPath(worker).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (log < 0) {
-    on_exit_(worker, false, absl::StrCat("cannot write ", LogPath(worker), ": ", strerror(errno)));
+    on_exit_(worker,
+             {.why = absl::StrCat("cannot write ", LogPath(worker), ": ", strerror(errno))});
     return;
   }
   dprintf(log, "---- %s worker %d on cores %s: %s\n",
@@ -160,7 +161,7 @@ void LocalCluster::Start(int worker) {
   const absl::StatusOr<pid_t> pid = StartChild(process);
   close(log);
   if (!pid.ok()) {
-    on_exit_(worker, false, std::string(pid.status().message()));
+    on_exit_(worker, {.why = std::string(pid.status().message())});
     return;
   }
   child.pid = *pid;
@@ -189,7 +190,7 @@ void LocalCluster::Reap(int worker) {
   const std::string last_line = LastLine(ReadTail(LogPath(worker), child.log_start));
   if (!clean && !killed && !last_line.empty())
     absl::StrAppend(&why, "; last log line: ", last_line);
-  on_exit_(worker, clean, std::move(why));
+  on_exit_(worker, {.clean = clean, .why = std::move(why)});
   if (child.launch_again) Start(worker);
 }
 

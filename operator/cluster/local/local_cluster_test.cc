@@ -43,9 +43,9 @@ class Exits {
   };
 
   ExitCallback callback() {
-    return [this](int worker, bool clean, std::string why) {
+    return [this](int worker, WorkerEnd end) {
       std::lock_guard lock(mutex_);
-      exits_.push_back({worker, clean, std::move(why)});
+      exits_.push_back({worker, end.clean, std::move(end.why)});
       changed_.notify_all();
     };
   }

@@ -1,4 +1,4 @@
-#include "operator/reconciler/status_record_store.h"
+#include "operator/reconciler/status_store.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 
 #include "operator/kube/eventually.h"
 #include "operator/kube/fake_api_server.h"
+#include "operator/reconciler/job_status.h"
 
 namespace freezepipe::reconciler {
 namespace {
@@ -20,9 +21,9 @@ using v1alpha1::JobState;
 
 constexpr char kPath[] = "/apis/freezepipe.io/v1alpha1/namespaces/train/freezepipejobs/fashion";
 
-class StatusRecordStoreTest : public testing::Test {
+class StatusStoreTest : public testing::Test {
  protected:
-  StatusRecordStoreTest() { uid_ = CreateJob(); }
+  StatusStoreTest() { uid_ = CreateJob(); }
 
   std::string CreateJob() {
     const auto job = client_.Create(
@@ -34,8 +35,8 @@ class StatusRecordStoreTest : public testing::Test {
     return kube::Uid(*job);
   }
 
-  StatusRecordStore Store(int term) {
-    return StatusRecordStore(client_, key_, uid_, term, [this] { return now_; });
+  StatusStore Store(int term) {
+    return StatusStore(client_, key_, uid_, term, [this] { return now_; });
   }
   static FreezePipeJobStatus InState(JobState::Type state) {
     FreezePipeJobStatus status;
@@ -44,7 +45,7 @@ class StatusRecordStoreTest : public testing::Test {
   }
   Json Stored() { return server_->Find(kPath).value_or(Json()).value("status", Json()); }
   /// What Write throws.
-  static std::string ErrorOf(StatusRecordStore store, const FreezePipeJobStatus& status) {
+  static std::string ErrorOf(StatusStore&& store, const FreezePipeJobStatus& status) {
     try {
       store.Write(status);
     } catch (const std::runtime_error& error) {
@@ -61,7 +62,7 @@ class StatusRecordStoreTest : public testing::Test {
   std::string uid_;
 };
 
-TEST_F(StatusRecordStoreTest, TheRecordIsTheJobsStatus) {
+TEST_F(StatusStoreTest, TheRecordIsTheJobsStatus) {
   auto store = Store(7);
   FreezePipeJobStatus status = InState(JobState::Running);
   status.set_message("going well");
@@ -87,7 +88,7 @@ TEST_F(StatusRecordStoreTest, TheRecordIsTheJobsStatus) {
   EXPECT_EQ(server_->Find(kPath)->at("spec")["worker"]["count"], 2);
 }
 
-TEST_F(StatusRecordStoreTest, ADeposedLeaderWritesNothing) {
+TEST_F(StatusStoreTest, ADeposedLeaderWritesNothing) {
   auto successor = Store(8);
   successor.Write(InState(JobState::Running));
   const std::string error = ErrorOf(Store(7), InState(JobState::Failed));
@@ -96,7 +97,7 @@ TEST_F(StatusRecordStoreTest, ADeposedLeaderWritesNothing) {
   EXPECT_EQ(Stored()["term"], 8);
 }
 
-TEST_F(StatusRecordStoreTest, AChangeBetweenReadAndWriteIsReadAnew) {
+TEST_F(StatusStoreTest, AChangeBetweenReadAndWriteIsReadAnew) {
   // The job changes as soon as it has been read for the first time.
   class ChangingServer : public kube::Transport {
    public:
@@ -125,12 +126,12 @@ TEST_F(StatusRecordStoreTest, AChangeBetweenReadAndWriteIsReadAnew) {
     bool first_ = true;
   };
   kube::Client client(std::make_shared<ChangingServer>(server_), {});
-  StatusRecordStore store(client, key_, uid_, 1);
+  StatusStore store(client, key_, uid_, 1);
   store.Write(InState(JobState::Running));
   EXPECT_EQ(Stored()["observedGeneration"], 5);
 }
 
-TEST_F(StatusRecordStoreTest, WaitsForAnAPIServerThatIsAway) {
+TEST_F(StatusStoreTest, WaitsForAnAPIServerThatIsAway) {
   server_->SetAway(true);
   auto store = Store(1);
   std::jthread writer([&] { store.Write(InState(JobState::Running)); });
@@ -143,13 +144,58 @@ TEST_F(StatusRecordStoreTest, WaitsForAnAPIServerThatIsAway) {
   EXPECT_EQ(Stored()["state"], "Running");
 }
 
-TEST_F(StatusRecordStoreTest, AStoppedClientEndsTheWait) {
+TEST_F(StatusStoreTest, WhatTheOperatorSaysStaysWhenTheSessionWrites) {
+  auto store = Store(1);
+  ASSERT_TRUE(store
+                  .Update(Pods::kMayRun,
+                          [](FreezePipeJobStatus* status) {
+                            status->set_ready_workers(3);
+                            auto* stage = status->add_stages();
+                            stage->add_workers(5);
+                            stage->add_pods("fashion-5");
+                            stage->add_nodes("node-2");
+                          })
+                  .ok());
+  FreezePipeJobStatus status = InState(JobState::Running);
+  status.add_stages()->add_workers(4);
+  status.add_stages()->add_workers(5);
+  store.Write(status);
+  EXPECT_EQ(Stored()["readyWorkers"], 3);
+  EXPECT_EQ(Stored()["stages"][0]["pods"][0], "") << "of worker 4 nothing was said";
+  EXPECT_EQ(Stored()["stages"][1]["pods"][0], "fashion-5");
+  EXPECT_EQ(Stored()["stages"][1]["nodes"][0], "node-2");
+}
+
+TEST_F(StatusStoreTest, WhatIsSoAlreadyIsNotWritten) {
+  auto store = Store(1);
+  const auto say = [&] {
+    return store.Update(Pods::kMayRun, [](FreezePipeJobStatus* status) { status->set_step(7); });
+  };
+  ASSERT_TRUE(say().ok());
+  const Json once = *server_->Find(kPath);
+  ASSERT_TRUE(say().ok());
+  EXPECT_EQ(*server_->Find(kPath), once);
+}
+
+TEST_F(StatusStoreTest, AJobIsCompleteOnceItsPodsHaveEnded) {
+  auto store = Store(1);
+  const auto complete = [&] {
+    const auto status = ReadStatus(*server_->Find(kPath));
+    return status.ok() && IsOver(*status);
+  };
+  store.Write(InState(JobState::Succeeded));
+  EXPECT_FALSE(complete());
+  ASSERT_TRUE(store.Update(Pods::kEnded, [](FreezePipeJobStatus*) {}).ok());
+  EXPECT_TRUE(complete());
+}
+
+TEST_F(StatusStoreTest, AStoppedClientEndsTheWait) {
   server_->SetAway(true);
   stop_.request_stop();
   EXPECT_NE(ErrorOf(Store(1), InState(JobState::Running)), "");
 }
 
-TEST_F(StatusRecordStoreTest, ADeletedJobHasNoStatus_NorHasAnotherOfItsName) {
+TEST_F(StatusStoreTest, ADeletedJobHasNoStatus_NorHasAnotherOfItsName) {
   ASSERT_TRUE(client_.Delete(kJobs, key_).ok());
   EXPECT_NE(ErrorOf(Store(1), InState(JobState::Running)), "");
   auto store = Store(1);

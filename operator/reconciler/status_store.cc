@@ -1,15 +1,20 @@
-#include "operator/reconciler/status_record_store.h"
+#include "operator/reconciler/status_store.h"
 
 #include <absl/strings/str_cat.h>
+#include <google/protobuf/util/message_differencer.h>
 
 #include <stdexcept>
 #include <utility>
 
 #include "operator/kube/api_error.h"
+#include "operator/kube/backoff.h"
 #include "operator/reconciler/job_status.h"
 
 namespace freezepipe::reconciler {
 namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using v1alpha1::FreezePipeJobStatus;
 
 /// Another try can't succeed.
 bool IsFinal(const absl::Status& error) {
@@ -19,18 +24,20 @@ bool IsFinal(const absl::Status& error) {
 
 }  // namespace
 
-StatusRecordStore::StatusRecordStore(kube::Client& client, kube::ObjectKey job, std::string uid,
-                                     int term, Clock clock)
+StatusStore::StatusStore(kube::Client& client, kube::ObjectKey job, std::string uid, int term,
+                         Clock clock)
     : client_(client),
       job_(std::move(job)),
       uid_(std::move(uid)),
       term_(term),
       clock_(std::move(clock)) {}
 
-void StatusRecordStore::Write(const v1alpha1::FreezePipeJobStatus& status) {
+void StatusStore::Write(const FreezePipeJobStatus& status) {
+  std::lock_guard lock(writing_);
   kube::Backoff backoff(kube::SystemRandom());
   while (true) {
-    const absl::Status written = TryWrite(status);
+    const absl::Status written = TryUpdate(
+        Pods::kMayRun, [&](FreezePipeJobStatus* before) { *before = CarryOn(status, *before); });
     if (written.ok()) return;
     if (IsFinal(written)) throw std::runtime_error(std::string(written.message()));
     // Somebody else changed the job: read it anew, at once.
@@ -40,7 +47,17 @@ void StatusRecordStore::Write(const v1alpha1::FreezePipeJobStatus& status) {
   }
 }
 
-absl::Status StatusRecordStore::TryWrite(const v1alpha1::FreezePipeJobStatus& status) {
+absl::Status StatusStore::Update(Pods pods,
+                                 absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
+  std::lock_guard lock(writing_);
+  while (true) {
+    const absl::Status written = TryUpdate(pods, change);
+    if (!kube::IsConflict(written)) return written;
+  }
+}
+
+absl::Status StatusStore::TryUpdate(Pods pods,
+                                    absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
   const auto job = client_.Get(kJobs, job_);
   if (!job.ok()) return job.status();
   if (kube::Uid(*job) != uid_) {
@@ -52,9 +69,12 @@ absl::Status StatusRecordStore::TryWrite(const v1alpha1::FreezePipeJobStatus& st
     return absl::FailedPreconditionError(absl::StrCat(
         "deposed: term ", before->term(), " has written the status, this is term ", term_));
   }
+  FreezePipeJobStatus status = *before;
+  change(&status);
   const int generation = job->value(kube::Json::json_pointer("/metadata/generation"), 0);
-  const auto complete = CompleteStatus(status, *before, term_, generation, clock_());
-  return client_.PatchStatus(kJobs, job_, StatusPatch(*job, complete)).status();
+  CompleteStatus(pods, term_, generation, clock_(), &status);
+  if (MessageDifferencer::Equals(status, *before)) return absl::OkStatus();
+  return client_.PatchStatus(kJobs, job_, StatusPatch(*job, status)).status();
 }
 
 }  // namespace freezepipe::reconciler

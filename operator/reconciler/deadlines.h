@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "operator/reconciler/snapshot.h"
+
+namespace freezepipe::reconciler {
+
+/// runPolicy.activeDeadlineSeconds and startDeadlineSeconds, both from status.startTime on, which a
+/// suspension resets. Why the job has to be given up by now: "DeadlineExceeded: ...".
+std::optional<std::string> MissedDeadline(const Snapshot& snapshot);
+
+/// How long until one of them may be missed.
+std::optional<kube::Duration> UntilDeadline(const Snapshot& snapshot);
+
+}  // namespace freezepipe::reconciler

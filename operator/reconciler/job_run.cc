@@ -1,0 +1,94 @@
+#include "operator/reconciler/job_run.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <chrono>
+#include <utility>
+
+#include "operator/coordinator/job_setup.h"
+#include "operator/reconciler/job_events.h"
+#include "operator/reconciler/job_status.h"
+#include "operator/reconciler/observation.h"
+
+namespace freezepipe::reconciler {
+namespace {
+
+using coordinator::JobSetup;
+using v1alpha1::JobEvent;
+
+/// Progress alone is written no more often than this.
+constexpr std::chrono::seconds kProgressPeriod{5};
+
+JobSetup Setup(const Surroundings& surroundings, const Snapshot& snapshot,
+               const v1alpha1::JobDescription& description) {
+  JobSetup setup = coordinator::MakeJobSetup(snapshot.spec, description);
+  setup.term = surroundings.term;
+  if (!snapshot.spec.checkpoint().claim_name().empty()) {
+    setup.checkpoint_directory =
+        absl::StrCat(cluster::kCheckpointMount, "/", cluster::JobFolder(*snapshot.job));
+  }
+  return setup;
+}
+
+bool IsProgressAlone(const JobEvent& event) {
+  return event.kind_case() == JobEvent::kProgress || event.kind_case() == JobEvent::kStageTimes ||
+         event.kind_case() == JobEvent::kWindowDone;
+}
+
+}  // namespace
+
+JobRun::JobRun(const Surroundings& surroundings, const Snapshot& snapshot,
+               const v1alpha1::JobDescription& description)
+    : surroundings_(surroundings),
+      job_(snapshot.job),
+      store_(*surroundings.client, kube::KeyOf(*snapshot.job), kube::Uid(*snapshot.job),
+             surroundings.term),
+      cluster_(
+          *surroundings.client, snapshot.job, surroundings.pods, snapshot.pods,
+          [this](int worker, cluster::WorkerEnd end) {
+            session_->OnWorkerExit(worker, std::move(end));
+          },
+          [this](int, const absl::Status& error) {
+            surroundings_.on_error(kube::KeyOf(*job_), error);
+          }),
+      session_(surroundings.coordinator->AddJob(
+          cluster::JobId(*snapshot.job), Setup(surroundings, snapshot, description),
+          {.cluster = &cluster_, .records = &store_, .listener = this})) {
+  session_->Start();
+}
+
+JobRun::~JobRun() {
+  // Its thread tells the session.
+  cluster_.Stop();
+  session_.reset();
+}
+
+void JobRun::Stop() {
+  // The session takes a second request for impatience.
+  if (!stopping_.exchange(true)) session_->Post(coordinator::StopRequested{});
+}
+
+void JobRun::GiveUp(const std::string& why) {
+  if (!stopping_.exchange(true)) session_->Post(coordinator::GiveUp{why});
+}
+
+absl::Status JobRun::Report(const Snapshot& snapshot, Pods pods) {
+  return store_.Update(pods, [&](v1alpha1::FreezePipeJobStatus* status) {
+    *status = CarryOn(session_->Status(), *status);
+    Observe(snapshot, status);
+    device_time_.Add(snapshot, status);
+  });
+}
+
+void JobRun::OnEvent(const JobEvent& event) {
+  if (const auto text = ToEventText(event)) surroundings_.events->Record(*job_, *text);
+  surroundings_.look_at(kube::KeyOf(*job_),
+                        IsProgressAlone(event) ? kProgressPeriod : kube::Duration::zero());
+}
+
+void JobRun::OnOver(const v1alpha1::FreezePipeJobStatus&) {
+  over_ = true;
+  surroundings_.look_at(kube::KeyOf(*job_), kube::Duration::zero());
+}
+
+}  // namespace freezepipe::reconciler

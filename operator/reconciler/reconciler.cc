@@ -1,0 +1,282 @@
+#include "operator/reconciler/reconciler.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "operator/cluster/kubernetes/labels.h"
+#include "operator/cluster/kubernetes/pod_end.h"
+#include "operator/kube/api_error.h"
+#include "operator/reconciler/backoff_limit.h"
+#include "operator/reconciler/clean_pods.h"
+#include "operator/reconciler/deadlines.h"
+#include "operator/reconciler/description.h"
+#include "operator/reconciler/job_pods.h"
+#include "operator/reconciler/job_status.h"
+#include "operator/reconciler/observation.h"
+#include "operator/reconciler/pod_template.h"
+#include "operator/reconciler/time_to_live.h"
+#include "operator/report/json.h"
+
+namespace freezepipe::reconciler {
+namespace {
+
+using kube::Json;
+using v1alpha1::FreezePipeJobStatus;
+using v1alpha1::JobState;
+using Pointer = Json::json_pointer;
+
+/// runPolicy.managedBy of the jobs that are this operator's.
+constexpr char kManager[] = "freezepipe.io/operator";
+
+bool IsBeingDeleted(const Json& object) {
+  return !kube::TextAt(object, Pointer("/metadata/deletionTimestamp")).empty();
+}
+
+bool IsOurs(const Json& job) {
+  const std::string manager = kube::TextAt(job, Pointer("/spec/runPolicy/managedBy"));
+  return manager.empty() || manager == kManager;
+}
+
+/// Defaults are the API server's.
+absl::Status ReadSpec(const Json& job, v1alpha1::FreezePipeJobSpec* spec) {
+  return report::FromJson(kube::JsonText(job.value("spec", Json::object())), spec);
+}
+
+std::string Text(const v1alpha1::Fault& fault) {
+  return absl::StrCat(fault.path(), ": ", fault.message());
+}
+
+/// The earlier of two times to look again.
+std::optional<kube::Duration> Earlier(std::optional<kube::Duration> a,
+                                      std::optional<kube::Duration> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+/// How long until a pod that is being deleted counts as lost with its node.
+std::optional<kube::Duration> UntilPodsAreGone(const Snapshot& snapshot) {
+  std::optional<kube::Duration> until;
+  for (const auto& pod : Living(snapshot.pods, snapshot.now)) {
+    const auto due = cluster::DueToBeGone(*pod);
+    if (due) until = Earlier(until, *due - snapshot.now + std::chrono::seconds(1));
+  }
+  return until;
+}
+
+}  // namespace
+
+kube::Cache MakePodCache() {
+  return kube::Cache({{kPodsByJob, [](const Json& pod) {
+                         return std::vector<std::string>{kube::ControllerUid(pod)};
+                       }}});
+}
+
+Reconciler::Reconciler(const Surroundings& surroundings, const kube::Cache& jobs,
+                       const kube::Cache& pods, Clock clock)
+    : surroundings_(surroundings), jobs_(jobs), pods_(pods), clock_(std::move(clock)) {}
+
+Reconciler::Answer Reconciler::Reconcile(const kube::ObjectKey& key) {
+  const kube::Object job = jobs_.Get(key);
+  // Of a deleted job nothing runs on, and its pods go with it: they are its dependents.
+  const bool gone = !job || IsBeingDeleted(*job);
+  runs_.DropFormer(key, gone ? "" : kube::Uid(*job));
+  if (gone || !IsOurs(*job)) return std::nullopt;
+  return ReconcileJob(job);
+}
+
+Reconciler::Answer Reconciler::ReconcileJob(const kube::Object& job) {
+  Snapshot snapshot{.job = job,
+                    .spec = {},
+                    .status = {},
+                    .pods = pods_.Find(kPodsByJob, kube::Uid(*job)),
+                    .now = clock_()};
+  const auto status = ReadStatus(*job);
+  if (!status.ok()) return status.status();
+  snapshot.status = *status;
+  const absl::Status read = ReadSpec(*job, &snapshot.spec);
+  if (!read.ok()) return Fail(snapshot, std::string(read.message()));
+
+  if (const auto run = runs_.Find(kube::Uid(*job))) return Continue(*run, std::move(snapshot));
+  const JobState::Type state = snapshot.status.state();
+  if (state == JobState::Succeeded || state == JobState::Failed) return Finish(snapshot);
+  const auto newest = IsNewest(*job);
+  if (!newest.ok()) return newest.status();
+  if (!*newest) return std::nullopt;
+  if (snapshot.spec.run_policy().suspend()) return Suspend(snapshot);
+  return Begin(snapshot);
+}
+
+absl::StatusOr<bool> Reconciler::IsNewest(const Json& job) {
+  const auto newest = surroundings_.client->Get(kJobs, kube::KeyOf(job));
+  if (absl::IsNotFound(newest.status())) return false;
+  if (!newest.ok()) return newest.status();
+  return kube::ResourceVersion(*newest) == kube::ResourceVersion(job);
+}
+
+Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
+  const auto pod_faults = FaultsOfPods(snapshot);
+  if (!pod_faults.ok()) return Wait(snapshot, pod_faults.status());
+  if (!pod_faults->empty()) return Fail(snapshot, *pod_faults);
+
+  const auto description = Describe(snapshot);
+  if (absl::IsFailedPrecondition(description.status())) {
+    return Fail(snapshot, std::string(description.status().message()));
+  }
+  if (!description.ok()) return Wait(snapshot, description.status());
+  if (!*description) {
+    const absl::Status said = SetState(snapshot, JobState::Pending, "");
+    if (!said.ok()) return said;
+    return std::nullopt;
+  }
+  const auto& faults = (*description)->faults();
+  if (!faults.empty()) {
+    return Fail(snapshot, absl::StrJoin(faults, "; ", [](std::string* out, const auto& fault) {
+                  absl::StrAppend(out, Text(fault));
+                }));
+  }
+
+  if (!snapshot.status.has_generation() || snapshot.status.state() == JobState::Suspended) {
+    const absl::Status said = SetState(snapshot, JobState::Starting, "");
+    if (!said.ok()) return said;
+  }
+  runs_.Add(kube::Uid(*snapshot.job),
+            std::make_shared<JobRun>(surroundings_, snapshot, **description));
+  return UntilDeadline(snapshot);
+}
+
+Reconciler::Answer Reconciler::Continue(JobRun& run, Snapshot snapshot) {
+  const bool over = run.over();
+  snapshot.status = CarryOn(run.status(), snapshot.status);
+  run.EndLost(snapshot);
+  if (!over) {
+    if (snapshot.spec.run_policy().suspend()) {
+      run.Stop();
+    } else if (const auto missed = MissedDeadline(snapshot)) {
+      run.GiveUp(*missed);
+    } else if (const auto exceeded = ExceededBackoff(snapshot)) {
+      run.GiveUp(*exceeded);
+    }
+  }
+  const Pods pods = over ? PodsOf(snapshot) : Pods::kMayRun;
+  const absl::Status reported = run.Report(snapshot, pods);
+  if (!reported.ok()) return reported;
+  if (!over) return Earlier(UntilDeadline(snapshot), UntilPodsAreGone(snapshot));
+
+  runs_.Drop(kube::Uid(*snapshot.job));
+  // What is left to do is done for a job without a run, once the cache has this.
+  return UntilPodsAreGone(snapshot);
+}
+
+Reconciler::Answer Reconciler::Suspend(const Snapshot& snapshot) {
+  const absl::Status said = SetState(snapshot, JobState::Suspended, "");
+  if (!said.ok()) return said;
+  const absl::Status cleaned = Clean(snapshot);
+  if (!cleaned.ok()) return cleaned;
+  return UntilPodsAreGone(snapshot);
+}
+
+Reconciler::Answer Reconciler::Finish(const Snapshot& snapshot) {
+  if (const auto left = TimeToLive(snapshot); left && *left <= kube::Duration::zero()) {
+    const absl::Status deleted = surroundings_.client->Delete(kJobs, kube::KeyOf(*snapshot.job),
+                                                              {.uid = kube::Uid(*snapshot.job)});
+    if (absl::IsNotFound(deleted)) return std::nullopt;
+    return deleted.ok() ? Answer(std::nullopt) : Answer(deleted);
+  }
+  const absl::Status cleaned = Clean(snapshot);
+  if (!cleaned.ok()) return cleaned;
+  const absl::Status said = SetState(snapshot, snapshot.status.state(), snapshot.status.message());
+  if (!said.ok()) return said;
+  return Earlier(TimeToLive(snapshot), UntilPodsAreGone(snapshot));
+}
+
+absl::StatusOr<std::string> Reconciler::FaultsOfPods(const Snapshot& snapshot) {
+  const auto faults = FaultsOfTemplate(*snapshot.job);
+  if (!faults.empty()) return absl::StrJoin(faults, "; ");
+  if (!snapshot.pods.empty()) return "";
+  const auto tried = surroundings_.client->Create(
+      cluster::kPods, cluster::MakeWorkerPod(*snapshot.job, 0, 0, surroundings_.pods),
+      {.dry_run = true});
+  if (kube::IsInvalid(tried.status())) return std::string(tried.status().message());
+  if (absl::IsAlreadyExists(tried.status())) return "";
+  if (!tried.ok()) return tried.status();
+  return "";
+}
+
+absl::StatusOr<std::optional<v1alpha1::JobDescription>> Reconciler::Describe(
+    const Snapshot& snapshot) {
+  const Json wanted = cluster::MakeDescribePod(*snapshot.job, surroundings_.pods);
+  const kube::Object pod = pods_.Get(kube::KeyOf(wanted));
+  if (pod) return ReadDescription(*surroundings_.client, *pod);
+  const auto made = surroundings_.client->Create(cluster::kPods, wanted);
+  // It is there: the cache will say so.
+  if (absl::IsAlreadyExists(made.status())) return std::nullopt;
+  if (!made.ok()) return made.status();
+  return std::nullopt;
+}
+
+Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status& why) {
+  // A quota or a policy of the namespace may give way; nothing is known of an API server that is
+  // away.
+  const std::string reason = kube::Reason(why);
+  if (!reason.empty()) {
+    const absl::Status said = SetState(snapshot, JobState::Pending,
+                                       absl::StrCat(reason, ": ", std::string(why.message())));
+    if (!said.ok()) return said;
+  }
+  return why;
+}
+
+Reconciler::Answer Reconciler::Fail(const Snapshot& snapshot, const std::string& why) {
+  const absl::Status said =
+      SetState(snapshot, JobState::Failed, absl::StrCat("InvalidSpec: ", why));
+  if (!said.ok()) return said;
+  surroundings_.events->Record(*snapshot.job,
+                               {kube::EventText::Type::kWarning, "InvalidSpec", "Start", why});
+  return std::nullopt;
+}
+
+absl::Status Reconciler::SetState(const Snapshot& snapshot, JobState::Type state,
+                                  const std::string& message) {
+  StatusStore store(*surroundings_.client, kube::KeyOf(*snapshot.job), kube::Uid(*snapshot.job),
+                    surroundings_.term, clock_);
+  return store.Update(PodsOf(snapshot), [&](FreezePipeJobStatus* status) {
+    // The deadlines count from here on anew.
+    if (status->state() == JobState::Suspended && state != JobState::Suspended) {
+      status->clear_start_time();
+    }
+    status->set_state(state);
+    status->set_message(message);
+    Observe(snapshot, status);
+  });
+}
+
+absl::Status Reconciler::Clean(const Snapshot& snapshot) {
+  for (const auto& pod : PodsToClean(snapshot)) {
+    const absl::Status deleted =
+        surroundings_.client->Delete(cluster::kPods, kube::KeyOf(*pod), {.uid = kube::Uid(*pod)});
+    if (!deleted.ok() && !absl::IsNotFound(deleted)) return deleted;
+  }
+  return absl::OkStatus();
+}
+
+Pods Reconciler::PodsOf(const Snapshot& snapshot) const {
+  return Living(snapshot.pods, snapshot.now).empty() ? Pods::kEnded : Pods::kMayRun;
+}
+
+void Reconciler::OnPodChange(const kube::Change& change) {
+  const Json& pod = *change.object;
+  if (const auto run = runs_.Find(kube::ControllerUid(pod))) run->OnPodChange(change);
+  const std::string job = kube::Label(pod, cluster::kJobLabel);
+  if (!job.empty()) {
+    surroundings_.look_at({.ns = kube::KeyOf(pod).ns, .name = job}, kube::Duration::zero());
+  }
+}
+
+void Reconciler::OnJobChange(const kube::Change& change) {
+  surroundings_.look_at(kube::KeyOf(*change.object), kube::Duration::zero());
+}
+
+}  // namespace freezepipe::reconciler

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "operator/coordinator/session_runner.h"
+#include "operator/kube/client.h"
+#include "operator/reconciler/conditions.h"
+
+namespace freezepipe::reconciler {
+
+inline constexpr kube::Resource kJobs{"freezepipe.io", "v1alpha1", "freezepipejobs"};
+
+/// The status of one job: its session's durable record, and what the operator says of it. Written
+/// with the resourceVersion it was read at, so that nothing is written over. A status of a higher
+/// term isn't touched: whoever writes a lower one is deposed. Thread-safe; one write after the
+/// other.
+class StatusStore : public coordinator::RecordStore {
+ public:
+  using Clock = std::function<kube::WallTime()>;
+
+  /// `client` outlives it; its stop ends a write that waits for the API server.
+  StatusStore(kube::Client& client, kube::ObjectKey job, std::string uid, int term,
+              Clock clock = std::chrono::system_clock::now);
+
+  /// The session's status. Waits for an API server that is away: the record has to be safe before
+  /// its effect. Throws std::runtime_error when it can't be any more: the job was deleted, this
+  /// leader is deposed, the API server refuses it, or the client was stopped.
+  void Write(const v1alpha1::FreezePipeJobStatus& status) override;
+
+  /// Changes the status as it stands, if that makes a difference; tried once. `change` is called
+  /// while no other write is under way, perhaps several times.
+  absl::Status Update(Pods pods,
+                      absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
+
+ private:
+  absl::Status TryUpdate(Pods pods,
+                         absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
+
+  kube::Client& client_;
+  const kube::ObjectKey job_;
+  const std::string uid_;
+  const int term_;
+  const Clock clock_;
+  /// One write after the other: what was read for one isn't written after another.
+  std::mutex writing_;
+};
+
+}  // namespace freezepipe::reconciler
