@@ -1,6 +1,7 @@
 #include "operator/coordinator/attach_service.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "operator/coordinator/worker_stream.h"
@@ -11,7 +12,16 @@ namespace {
 /// A stream must say Hello within this.
 constexpr std::chrono::seconds kHelloLimit{10};
 
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.raw_code()), std::string(status.message())};
+}
+
 }  // namespace
+
+void AttachService::Lead() {
+  std::lock_guard lock(mutex_);
+  standby_ = false;
+}
 
 bool AttachService::Add(const std::string& job, std::shared_ptr<JobStreams> streams) {
   std::lock_guard lock(mutex_);
@@ -29,37 +39,55 @@ grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1alpha1::Order>* AttachService
   {
     std::lock_guard lock(mutex_);
     silent_.insert(stream);
-    if (closing_) stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"));
+    if (closing_) {
+      stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"));
+    } else if (standby_) {
+      stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "this replica doesn't lead"));
+    }
   }
   stream->Begin();
   return stream;
 }
 
-grpc::Status AttachService::OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message) {
-  if (!stream->job) return OnHello(stream, std::move(message));
-  if (stream->job->OnMessage(stream, std::move(message))) return grpc::Status::OK;
-  return {grpc::StatusCode::ABORTED, "a newer stream replaced this one"};
+void AttachService::OnFirstMessage(WorkerStream* stream, v1alpha1::WorkerMessage message) {
+  if (!message.has_hello()) {
+    return stream->Close({grpc::StatusCode::ABORTED, "the first message must be Hello"});
+  }
+  v1alpha1::Hello hello = std::move(*message.mutable_hello());
+  if (authenticator_ == nullptr) return stream->GoOn(Admit(stream, std::move(hello)));
+  const std::optional<std::string> token = stream->BearerToken();
+  if (!token) return stream->Close({grpc::StatusCode::UNAUTHENTICATED, "no bearer token came"});
+  {
+    std::lock_guard lock(mutex_);
+    silent_.erase(stream);
+    pending_.insert(stream);
+  }
+  // The stream, and the service with it, may be gone by the time of the answer.
+  authenticator_->Authenticate(
+      *token, hello, [this, handle = stream->handle(), hello](const absl::Status& checked) {
+        std::lock_guard lock(handle->mutex);
+        if (handle->stream == nullptr || handle->stream->closed()) return;
+        handle->stream->GoOn(checked.ok() ? Admit(handle->stream, hello) : ToGrpc(checked));
+      });
 }
 
-grpc::Status AttachService::OnHello(WorkerStream* stream, v1alpha1::WorkerMessage message) {
-  if (!message.has_hello()) {
-    return {grpc::StatusCode::ABORTED, "the first message must be Hello"};
-  }
+grpc::Status AttachService::Admit(WorkerStream* stream, v1alpha1::Hello hello) {
   std::lock_guard lock(mutex_);
-  const auto job = jobs_.find(message.hello().job());
+  const auto job = jobs_.find(hello.job());
   if (job == jobs_.end()) {
-    return {grpc::StatusCode::NOT_FOUND, "no job \"" + message.hello().job() + "\" here"};
+    return {grpc::StatusCode::NOT_FOUND, "no job \"" + hello.job() + "\" here"};
   }
   silent_.erase(stream);
+  pending_.erase(stream);
   stream->job = job->second;
-  if (job->second->OnHello(stream, std::move(*message.mutable_hello()))) return grpc::Status::OK;
-  return {grpc::StatusCode::UNAVAILABLE, "the job's session has ended"};
+  return job->second->OnHello(stream, std::move(hello));
 }
 
 void AttachService::OnClosed(WorkerStream* stream) {
   {
     std::lock_guard lock(mutex_);
     silent_.erase(stream);
+    pending_.erase(stream);
   }
   if (stream->job) stream->job->OnClosed(stream);
 }
@@ -77,8 +105,10 @@ void AttachService::CloseSilent() {
 void AttachService::CloseAll() {
   std::lock_guard lock(mutex_);
   closing_ = true;
-  for (WorkerStream* stream : silent_) {
-    stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"));
+  for (const std::set<WorkerStream*>* streams : {&silent_, &pending_}) {
+    for (WorkerStream* stream : *streams) {
+      stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "shutting down"));
+    }
   }
   for (const auto& [name, streams] : jobs_) streams->Close();
 }

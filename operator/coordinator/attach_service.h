@@ -7,6 +7,7 @@
 #include <string>
 
 #include "freezepipe/v1alpha1/coordinator.grpc.pb.h"
+#include "operator/coordinator/authenticator.h"
 #include "operator/coordinator/job_streams.h"
 
 namespace freezepipe::coordinator {
@@ -18,6 +19,13 @@ class WorkerStream;
 /// call blocks.
 class AttachService : public v1alpha1::Coordinator::CallbackService {
  public:
+  /// With an authenticator (which outlives it) a Hello takes effect once that accepted it; nothing
+  /// more of the stream is read before. `standby`: streams are refused until Lead is called.
+  explicit AttachService(Authenticator* authenticator = nullptr, bool standby = false)
+      : authenticator_(authenticator), standby_(standby) {}
+
+  void Lead();
+
   /// Lets workers of the job attach from now on; false if there is one of this name.
   bool Add(const std::string& job, std::shared_ptr<JobStreams> streams);
   /// Lets no more attach; JobStreams::Close ends the streams that are open.
@@ -34,16 +42,21 @@ class AttachService : public v1alpha1::Coordinator::CallbackService {
  private:
   friend class WorkerStream;
 
-  /// The stream's next message. Not OK: the stream is to be closed so.
-  grpc::Status OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message);
-  grpc::Status OnHello(WorkerStream* stream, v1alpha1::WorkerMessage message);
+  /// The stream's first message; the stream goes on, or is closed, once it is admitted or not.
+  void OnFirstMessage(WorkerStream* stream, v1alpha1::WorkerMessage message);
+  /// Not OK: the stream is to be closed so.
+  grpc::Status Admit(WorkerStream* stream, v1alpha1::Hello hello);
   void OnClosed(WorkerStream* stream);
 
+  Authenticator* const authenticator_;
   /// Guards everything below. Taken before the mutexes of JobStreams and WorkerStream.
   std::mutex mutex_;
+  bool standby_;
   bool closing_ = false;
   /// Without a Hello yet.
   std::set<WorkerStream*> silent_;
+  /// Whose Hello is with the authenticator.
+  std::set<WorkerStream*> pending_;
   std::map<std::string, std::shared_ptr<JobStreams>> jobs_;
 };
 

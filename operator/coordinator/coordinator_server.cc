@@ -1,5 +1,7 @@
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -29,6 +31,17 @@ constexpr std::chrono::seconds kShutdownLimit{2};
 void QuietenGrpc() {
   if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+}
+
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const std::optional<ServerTls>& tls) {
+  if (!tls) return grpc::InsecureServerCredentials();
+  grpc::experimental::TlsServerCredentialsOptions options(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+          tls->identity_file, tls->identity_file, tls->refresh.count()));
+  options.watch_identity_key_cert_pairs();
+  // Workers show a token instead.
+  options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  return grpc::experimental::TlsServerCredentials(options);
 }
 
 /// A session that workers can attach to for as long as it lives.
@@ -68,9 +81,10 @@ class AttachedSession : public SessionRunner {
 
 class GrpcCoordinatorServer : public CoordinatorServer {
  public:
-  explicit GrpcCoordinatorServer(const CoordinatorOptions& options) {
+  explicit GrpcCoordinatorServer(const CoordinatorOptions& options)
+      : service_(options.authenticator, options.standby) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(options.listen_address, grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort(options.listen_address, MakeCredentials(options.tls), &port_);
     builder.RegisterService(&service_);
     // Without this a second server would share the port unnoticed.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -94,6 +108,7 @@ class GrpcCoordinatorServer : public CoordinatorServer {
   }
 
   int port() const override { return port_; }
+  void Lead() override { service_.Lead(); }
 
   std::unique_ptr<SessionRunner> AddJob(const std::string& job, JobSetup setup,
                                         const Collaborators& collaborators) override {

@@ -5,6 +5,12 @@
 #include "operator/coordinator/worker_stream.h"
 
 namespace freezepipe::coordinator {
+namespace {
+
+constexpr char kEnded[] = "the job's session has ended";
+constexpr char kReplaced[] = "a newer stream replaced this one";
+
+}  // namespace
 
 JobStreams::JobStreams(std::function<void(Event)> events) : events_(std::move(events)) {}
 
@@ -14,25 +20,28 @@ void JobStreams::Send(int worker, v1alpha1::Order order) {
   if (current != current_.end()) current->second->Enqueue(std::move(order));
 }
 
-bool JobStreams::OnHello(WorkerStream* stream, v1alpha1::Hello hello) {
+grpc::Status JobStreams::OnHello(WorkerStream* stream, v1alpha1::Hello hello) {
   std::lock_guard lock(mutex_);
-  if (closed_) return false;
+  if (closed_) return {grpc::StatusCode::UNAVAILABLE, kEnded};
   const int worker = hello.worker();
   if (auto older = current_.find(worker); older != current_.end()) {
-    older->second->Close(grpc::Status(grpc::StatusCode::ABORTED, "replaced by a newer stream"));
+    if (older->second->opened > stream->opened) return {grpc::StatusCode::ABORTED, kReplaced};
+    older->second->Close(grpc::Status(grpc::StatusCode::ABORTED, kReplaced));
   }
   stream->worker = worker;
   current_[worker] = stream;
   events_(WorkerAttached{std::move(hello)});
-  return true;
+  return grpc::Status::OK;
 }
 
-bool JobStreams::OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message) {
+grpc::Status JobStreams::OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message) {
   std::lock_guard lock(mutex_);
   const auto current = current_.find(stream->worker);
-  if (current == current_.end() || current->second != stream) return false;
+  if (current == current_.end() || current->second != stream) {
+    return {grpc::StatusCode::ABORTED, kReplaced};
+  }
   events_(WorkerSaid{stream->worker, std::move(message)});
-  return true;
+  return grpc::Status::OK;
 }
 
 void JobStreams::OnClosed(WorkerStream* stream) {
@@ -47,7 +56,7 @@ void JobStreams::Close() {
   std::lock_guard lock(mutex_);
   closed_ = true;
   for (const auto& [worker, stream] : current_) {
-    stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the job's session has ended"));
+    stream->Close(grpc::Status(grpc::StatusCode::UNAVAILABLE, kEnded));
   }
   current_.clear();
 }

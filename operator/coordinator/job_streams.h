@@ -1,5 +1,7 @@
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include <functional>
 #include <map>
 #include <mutex>
@@ -21,10 +23,11 @@ class JobStreams : public OrderSink {
 
   void Send(int worker, v1alpha1::Order order) override;
 
-  /// The first message of a stream. False when the job's streams were closed meanwhile.
-  bool OnHello(WorkerStream* stream, v1alpha1::Hello hello);
-  /// Each message after it. False when the stream was replaced, or closed.
-  bool OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message);
+  /// The first message of a stream. Not OK, and the stream is to be closed so, when the job's
+  /// streams were closed meanwhile, or the worker has a stream that opened after it.
+  grpc::Status OnHello(WorkerStream* stream, v1alpha1::Hello hello);
+  /// Each message after it. Not OK when the stream was replaced, or closed.
+  grpc::Status OnMessage(WorkerStream* stream, v1alpha1::WorkerMessage message);
   void OnClosed(WorkerStream* stream);
 
   /// Closes every stream; `events` is not called any more once it returned.

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "operator/cluster/cluster.h"
+#include "operator/coordinator/authenticator.h"
 #include "operator/coordinator/job_session.h"
 
 namespace freezepipe::coordinator {
@@ -45,9 +48,24 @@ class SessionRunner {
   virtual void OnWorkerExit(int worker, cluster::WorkerEnd end) = 0;
 };
 
+/// How the server shows who it is.
+struct ServerTls {
+  /// PEM: its private key and its certificate, in one file so that the two always belong together.
+  /// Replaced as a whole; streams that open later see the new one, none is broken.
+  std::string identity_file;
+  /// The file is looked at so often.
+  std::chrono::seconds refresh{10};
+};
+
 struct CoordinatorOptions {
   /// "127.0.0.1:0" for any free port.
   std::string listen_address;
+  /// Without it everything goes in the clear.
+  std::optional<ServerTls> tls{};
+  /// Says whose a stream is; outlives the server. Null: whoever it says it is.
+  Authenticator* authenticator = nullptr;
+  /// Streams are refused (UNAVAILABLE) until Lead is called.
+  bool standby = false;
 };
 
 /// A gRPC server that the workers of any number of jobs attach to, each with a session behind it.
@@ -58,6 +76,8 @@ class CoordinatorServer {
   virtual ~CoordinatorServer() = default;
   /// Port in use.
   virtual int port() const = 0;
+  /// Ends standby.
+  virtual void Lead() = 0;
   /// A session for the job, which its workers name in their Hello; null if there is one already.
   /// When it is destroyed its workers' streams are closed, and the job is unknown again. The
   /// collaborators outlive it.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "freezepipe/v1alpha1/coordinator.grpc.pb.h"
 
@@ -14,6 +15,16 @@ namespace freezepipe::coordinator {
 
 class AttachService;
 class JobStreams;
+class WorkerStream;
+
+/// A stream that may be gone by the time it is needed.
+struct StreamHandle {
+  /// Guards stream. Held while it is used, so that it doesn't go meanwhile; taken before the
+  /// mutexes of AttachService, JobStreams and WorkerStream.
+  std::mutex mutex;
+  /// Null once it is gone.
+  WorkerStream* stream;
+};
 
 /// Orders that may wait for a slow reader; a stream with more is closed, and the worker reattaches.
 inline constexpr size_t kMaxQueuedOrders = 256;
@@ -25,9 +36,16 @@ class WorkerStream : public grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1a
 
   /// Starts reading; once the service knows the stream.
   void Begin();
+  /// Once its last message took effect: reads the next one, or closes the stream.
+  void GoOn(grpc::Status heard);
   /// Queues the order, or closes the stream when too many wait.
   void Enqueue(v1alpha1::Order order);
   void Close(grpc::Status status);
+  bool closed() const;
+
+  /// What the call's metadata has as "authorization: Bearer TOKEN".
+  std::optional<std::string> BearerToken() const;
+  std::shared_ptr<StreamHandle> handle() const { return handle_; }
 
   /// Both set with the first message, before the next one is read.
   std::shared_ptr<JobStreams> job;
@@ -36,6 +54,7 @@ class WorkerStream : public grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1a
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
+  void OnCancel() override;
   void OnDone() override;
 
  private:
@@ -44,10 +63,11 @@ class WorkerStream : public grpc::ServerBidiReactor<v1alpha1::WorkerMessage, v1a
 
   AttachService* const service_;
   grpc::CallbackServerContext* const context_;
+  const std::shared_ptr<StreamHandle> handle_;
   /// Touched by the read under way alone.
   v1alpha1::WorkerMessage incoming_;
   /// Guards everything below.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   /// The front one is being written while writing_.
   std::deque<v1alpha1::Order> outgoing_;
   bool writing_ = false;

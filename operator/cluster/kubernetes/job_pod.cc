@@ -6,6 +6,8 @@
 #include <absl/strings/str_replace.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "operator/cluster/kubernetes/labels.h"
@@ -19,6 +21,11 @@ using Pointer = Json::json_pointer;
 /// Characters of the job's uid in a pod's name: a job that comes under the name of a deleted one
 /// never meets its pods.
 constexpr size_t kUidCharacters = 8;
+constexpr char kTokenVolume[] = "freezepipe-token";
+constexpr char kTokenFolder[] = "/var/run/secrets/freezepipe.io";
+constexpr char kTokenName[] = "token";
+/// The kubelet writes a new one when a fifth of it is left, seconds.
+constexpr int kTokenLifetime = 3600;
 /// Kueue would count a pod with it as a workload of its own, beside the job.
 constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 constexpr char kCheckpointVolume[] = "freezepipe-checkpoints";
@@ -27,6 +34,8 @@ constexpr int kLostNodeToleration = 10;
 constexpr char kThreadsVariable[] = "OMP_NUM_THREADS";
 constexpr char kAddressVariable[] = "POD_IP";
 constexpr char kNodeVariable[] = "NODE_NAME";
+constexpr char kAuthorityVariable[] = "FREEZEPIPE_COORDINATOR_CA";
+constexpr char kTokenVariable[] = "FREEZEPIPE_TOKEN_FILE";
 
 Json At(const Json& object, const char* pointer, Json otherwise) {
   return object.value(Pointer(pointer), std::move(otherwise));
@@ -152,6 +161,27 @@ Json MakePod(const Json& job, const std::string& part, const char* role,
           {"spec", std::move(spec)}};
 }
 
+Json TokenVolume(const std::string& audience) {
+  const Json token = {
+      {"audience", audience}, {"expirationSeconds", kTokenLifetime}, {"path", kTokenName}};
+  return {{"name", kTokenVolume},
+          {"projected", {{"sources", Json::array({{{"serviceAccountToken", token}}})}}}};
+}
+
+/// What the worker needs to know the coordinator by, and to be known by it.
+void AddIdentity(Json& spec, const PodOptions& options) {
+  Json& container = WorkerContainer(spec);
+  if (!options.coordinator_ca.empty()) {
+    container["env"].push_back({{"name", kAuthorityVariable}, {"value", options.coordinator_ca}});
+  }
+  if (options.token_audience.empty()) return;
+  spec["volumes"].push_back(TokenVolume(options.token_audience));
+  container["volumeMounts"].push_back(
+      {{"name", kTokenVolume}, {"mountPath", kTokenFolder}, {"readOnly", true}});
+  container["env"].push_back(
+      {{"name", kTokenVariable}, {"value", absl::StrCat(kTokenFolder, "/", kTokenName)}});
+}
+
 int NumberLabel(const Json& pod, const char* label) {
   int number = -1;
   return absl::SimpleAtoi(kube::Label(pod, label), &number) ? number : -1;
@@ -171,7 +201,9 @@ size_t WorkerContainerIndex(const Json& containers) {
 }
 
 bool IsOurVariable(const std::string& name) {
-  return name == kThreadsVariable || name == kAddressVariable || name == kNodeVariable;
+  static constexpr std::array<std::string_view, 5> kOurs = {
+      kThreadsVariable, kAddressVariable, kNodeVariable, kAuthorityVariable, kTokenVariable};
+  return std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end();
 }
 
 std::string JobFolder(const Json& job) {
@@ -189,6 +221,7 @@ Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& o
                        "--host", "$(POD_IP)", "--node", "$(NODE_NAME)", "--device", "auto"};
   container["env"].push_back(FieldVariable(kAddressVariable, "status.podIP"));
   container["env"].push_back(FieldVariable(kNodeVariable, "spec.nodeName"));
+  AddIdentity(pod["spec"], options);
   return pod;
 }
 
@@ -201,6 +234,11 @@ Json MakeDescribePod(const Json& job, const PodOptions& options) {
                        absl::StrReplaceAll(kube::JsonText(SpecOnly(job)), {{"$(", "$$("}})};
   DropDevices(container);
   return pod;
+}
+
+std::string JobIdOf(const Json& pod) {
+  return absl::StrCat(kube::KeyOf(pod).ns, "/", kube::Label(pod, kJobLabel), "/",
+                      kube::Label(pod, kJobUidLabel));
 }
 
 std::string WorkerContainerName(const Json& pod) {

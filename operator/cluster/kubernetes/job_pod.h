@@ -18,6 +18,10 @@ struct PodOptions {
   std::string coordinator;
   /// Of the worker's container where the template names none.
   std::string image;
+  /// PEM of the authority that the coordinator's certificate is verified by; empty: no TLS.
+  std::string coordinator_ca{};
+  /// Whom the worker's token is meant for; empty: it has none.
+  std::string token_audience{};
 };
 
 /// What the coordinator and its workers call a job: "NAMESPACE/NAME/UID".
@@ -42,6 +46,9 @@ size_t WorkerContainerIndex(const kube::Json& containers);
 
 /// An environment variable that a worker's container gets from here.
 bool IsOurVariable(const std::string& name);
+
+/// Of a pod that one of these made: the JobId of its job.
+std::string JobIdOf(const kube::Json& pod);
 
 /// Of a pod that one of these made.
 std::string WorkerContainerName(const kube::Json& pod);

@@ -53,6 +53,48 @@ TEST(JobPod, FitsTheRestrictedProfileWhereTheTemplateIsSilent) {
   EXPECT_EQ(spec["automountServiceAccountToken"], false);
 }
 
+TEST(JobPod, KnowsTheCoordinatorAndIsKnownByItsToken) {
+  const Json pod_template = {
+      {"spec",
+       {{"volumes", {{{"name", "data"}}}},
+        {"containers",
+         {{{"name", "sidecar"}, {"image", "side"}},
+          {{"name", "worker"}, {"volumeMounts", {{{"name", "data"}, {"mountPath", "/data"}}}}}}}}}};
+  PodOptions options = kOptions;
+  const Json without = MakeWorkerPod(TestJob(pod_template), 0, 0, options)["spec"];
+  EXPECT_EQ(without["volumes"].size(), 1u);
+  EXPECT_EQ(without["containers"][1]["volumeMounts"].size(), 1u);
+  EXPECT_EQ(without.dump().find("FREEZEPIPE_"), std::string::npos);
+
+  options.coordinator_ca = "PEM";
+  options.token_audience = "coordinator";
+  const Json spec = MakeWorkerPod(TestJob(pod_template), 0, 0, options)["spec"];
+  ASSERT_EQ(spec["volumes"].size(), 2u);
+  EXPECT_EQ(
+      spec["volumes"][1]["projected"]["sources"],
+      Json::array(
+          {{{"serviceAccountToken",
+             {{"audience", "coordinator"}, {"expirationSeconds", 3600}, {"path", "token"}}}}}));
+  EXPECT_EQ(spec["automountServiceAccountToken"], false);
+  EXPECT_FALSE(spec["containers"][0].contains("volumeMounts")) << "the token is the worker's alone";
+  const Json& worker = spec["containers"][1];
+  ASSERT_EQ(worker["volumeMounts"].size(), 2u);
+  EXPECT_EQ(worker["volumeMounts"][1]["name"], spec["volumes"][1]["name"]);
+  EXPECT_EQ(worker["volumeMounts"][1]["readOnly"], true);
+  const std::string folder = worker["volumeMounts"][1]["mountPath"];
+  EXPECT_THAT(worker["env"],
+              Contains(Json{{"name", "FREEZEPIPE_COORDINATOR_CA"}, {"value", "PEM"}}));
+  EXPECT_THAT(worker["env"],
+              Contains(Json{{"name", "FREEZEPIPE_TOKEN_FILE"}, {"value", folder + "/token"}}));
+  const Json describe = MakeDescribePod(TestJob(pod_template), options)["spec"];
+  EXPECT_EQ(describe["volumes"].size(), 1u) << "it has nothing to say to the coordinator";
+}
+
+TEST(JobPod, SaysWhoseItIs) {
+  EXPECT_EQ(JobId(TestJob()), "train/fashion/3f2a9c1d-0000-0000-0000-1");
+  EXPECT_EQ(JobIdOf(MakeWorkerPod(TestJob(), 0, 0, kOptions)), JobId(TestJob()));
+}
+
 TEST(JobPod, CarriesTheTemplate) {
   const Json pod_template = {
       {"metadata",
