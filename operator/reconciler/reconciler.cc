@@ -68,10 +68,9 @@ std::optional<kube::Duration> UntilPodsAreGone(const Snapshot& snapshot) {
 
 }  // namespace
 
-kube::Cache MakePodCache() {
-  return kube::Cache({{kPodsByJob, [](const Json& pod) {
-                         return std::vector<std::string>{kube::ControllerUid(pod)};
-                       }}});
+std::map<std::string, kube::Cache::Index> PodIndexes() {
+  return {{kPodsByJob,
+           [](const Json& pod) { return std::vector<std::string>{kube::ControllerUid(pod)}; }}};
 }
 
 Reconciler::Reconciler(const Surroundings& surroundings, const kube::Cache& jobs,

@@ -3,6 +3,7 @@
 #include <absl/status/statusor.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -13,7 +14,8 @@ namespace freezepipe::reconciler {
 
 /// Pods by the uid of the job that controls them.
 inline constexpr char kPodsByJob[] = "job";
-kube::Cache MakePodCache();
+/// What the pods' cache has to be made with.
+std::map<std::string, kube::Cache::Index> PodIndexes();
 
 // clang-format off
 /// Brings one job after the other to what its spec says. Level-driven: each call looks at all there

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "operator/kube/reflector.h"
+#include "operator/reconciler/reconciler.h"
+
+namespace freezepipe::operator_program {
+
+/// The jobs of one namespace (or of all) and their pods: watched from the start on, reconciled once
+/// this replica leads.
+class NamespaceWatch {
+ public:
+  /// Empty `ns`: all namespaces. `client` outlives it.
+  NamespaceWatch(kube::Client& client, const std::string& ns,
+                 kube::Reflector::ErrorHandler on_error);
+
+  /// Both caches have their first list; false: `stop` came first.
+  bool WaitUntilSynced(const std::stop_token& stop) const;
+
+  /// From now on changes are told to the reconciler, which has every job looked at. Called once;
+  /// `surroundings` outlive this.
+  void Lead(const reconciler::Surroundings& surroundings);
+
+  /// There since Lead.
+  reconciler::Reconciler& reconciler() { return *reconciler_; }
+
+ private:
+  kube::Cache jobs_;
+  kube::Cache pods_{reconciler::PodIndexes()};
+  std::optional<reconciler::Reconciler> reconciler_;
+  /// The reconciler is there for good.
+  std::atomic<bool> leads_ = false;
+  /// Last: they use all of the above.
+  std::optional<kube::Reflector> job_reflector_;
+  std::optional<kube::Reflector> pod_reflector_;
+};
+
+}  // namespace freezepipe::operator_program
