@@ -121,7 +121,8 @@ class Replica {
     while (elected.wait_for(kStopCheckPeriod) != std::future_status::ready) {
       if (stop.stop_requested()) return;
     }
-    const int term = elected.get();
+    // Workers count terms from 1, leases their changes of holder from 0.
+    const int term = elected.get() + 1;
     LogInfo(absl::StrCat("leading, term ", term));
     metrics_.leader.Set(1);
     if (!PointServiceHere(stop)) return;

@@ -108,9 +108,10 @@ void MountCheckpoints(const Json& job, Json& spec) {
       {{"name", kCheckpointVolume}, {"mountPath", kCheckpointMount}});
 }
 
-/// The job's spec without the pod template.
+/// The job's spec without what concerns the cluster alone.
 Json SpecOnly(const Json& job) {
   Json spec = job.at("spec");
+  spec.erase("runPolicy");
   if (spec.contains("worker")) spec["worker"].erase("template");
   return spec;
 }
