@@ -41,11 +41,14 @@ bool Holds(std::string_view type, JobState::Type state, Pods pods) {
 Condition MakeCondition(std::string_view type, const FreezePipeJobStatus& status, Pods pods,
                         int observed_generation, const google::protobuf::Timestamp& now) {
   const std::string& state = JobState::Type_Name(status.state());
-  const Explanation explanation = Explain(status.message(), state);
+  const bool holds = Holds(type, status.state(), pods);
+  // What isn't so needs no explanation, but that a job doesn't run.
+  const bool explained = holds || type == kRunning;
+  const Explanation explanation =
+      explained ? Explain(status.message(), state) : Explanation{state, ""};
   Condition condition;
   condition.set_type(std::string(type));
-  condition.set_status(Holds(type, status.state(), pods) ? ConditionStatus::True
-                                                         : ConditionStatus::False);
+  condition.set_status(holds ? ConditionStatus::True : ConditionStatus::False);
   condition.set_observed_generation(observed_generation);
   condition.set_reason(std::string(explanation.reason));
   condition.set_message(std::string(explanation.message));

@@ -80,18 +80,21 @@ class Check {
     }
   }
 
-  /// A list of objects.
+  /// A list of objects; their names, where they have one, are strings.
   bool List(const Json& list, const std::string& path) {
     if (!Is(list, path, Json::value_t::array)) return false;
     bool all = true;
     for (size_t i = 0; i < list.size(); ++i) {
-      all = Is(list[i], absl::StrCat(path, "[", i, "]"), Json::value_t::object) && all;
+      const std::string item = absl::StrCat(path, "[", i, "]");
+      all = Is(list[i], item, Json::value_t::object) &&
+            (!list[i].contains("name") ||
+             Is(list[i]["name"], item + ".name", Json::value_t::string)) &&
+            all;
     }
     return all;
   }
 
   void Container(const Json& container, const std::string& path, bool is_worker) {
-    if (container.contains("name")) Is(container["name"], path + ".name", Json::value_t::string);
     if (container.contains("securityContext")) {
       Is(container["securityContext"], path + ".securityContext", Json::value_t::object);
     }
@@ -106,10 +109,10 @@ class Check {
     }
     if (!container.contains("env") || !List(container["env"], path + ".env")) return;
     for (size_t i = 0; i < container["env"].size(); ++i) {
-      const Json& name = container["env"][i].value("name", Json());
-      if (name.is_string() && cluster::IsOurVariable(name.get<std::string>())) {
+      const std::string name = container["env"][i].value("name", "");
+      if (cluster::IsOurVariable(name)) {
         Fault(absl::StrCat(path, ".env[", i, "]"),
-              absl::StrCat("FreezePipe sets ", name.get<std::string>(), ": leave it out"));
+              absl::StrCat("FreezePipe sets ", name, ": leave it out"));
       }
     }
   }

@@ -19,6 +19,7 @@
 #include "operator/reconciler/pod_template.h"
 #include "operator/reconciler/time_to_live.h"
 #include "operator/report/json.h"
+#include "proto/defaults.h"
 
 namespace freezepipe::reconciler {
 namespace {
@@ -40,9 +41,12 @@ bool IsOurs(const Json& job) {
   return manager.empty() || manager == kManager;
 }
 
-/// Defaults are the API server's.
 absl::Status ReadSpec(const Json& job, v1alpha1::FreezePipeJobSpec* spec) {
-  return report::FromJson(kube::JsonText(job.value("spec", Json::object())), spec);
+  const absl::Status read =
+      report::FromJson(kube::JsonText(job.value("spec", Json::object())), spec);
+  // The API server has filled in those that its schema, perhaps an older one, knows.
+  if (read.ok()) ApplyDefaults(spec);
+  return read;
 }
 
 std::string Text(const v1alpha1::Fault& fault) {
@@ -165,8 +169,8 @@ Reconciler::Answer Reconciler::Continue(JobRun& run, Snapshot snapshot) {
   if (!over) return Earlier(UntilDeadline(snapshot), UntilPodsAreGone(snapshot));
 
   runs_.Drop(kube::Uid(*snapshot.job));
-  // What is left to do is done for a job without a run, once the cache has this.
-  return UntilPodsAreGone(snapshot);
+  // What is left to do is done for a job without a run.
+  return kube::Duration::zero();
 }
 
 Reconciler::Answer Reconciler::Suspend(const Snapshot& snapshot) {

@@ -1,0 +1,258 @@
+#include "operator/reconciler/reconciler.h"
+
+#include <absl/strings/str_cat.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "operator/cluster/kubernetes/labels.h"
+#include "operator/kube/eventually.h"
+#include "operator/kube/fake_api_server.h"
+#include "operator/kube/reflector.h"
+#include "operator/kube/work_queue.h"
+#include "operator/reconciler/job_status.h"
+
+namespace freezepipe::reconciler {
+namespace {
+
+using kube::Eventually;
+using kube::Json;
+using testing::HasSubstr;
+using v1alpha1::JobState;
+
+constexpr char kJobPath[] = "/apis/freezepipe.io/v1alpha1/namespaces/train/freezepipejobs/a";
+constexpr char kPodFolder[] = "/api/v1/namespaces/train/pods/";
+constexpr char kDescription[] =
+    R"({"layers":[{"name":"x"},{"name":"y"},{"name":"z"}],"classes":10,"stepsPerEpoch":5})";
+
+/// The operator's loop on an API server in memory; the test is the user and the kubelet.
+class ReconcilerTest : public testing::Test {
+ protected:
+  ReconcilerTest() {
+    jobs_.AddHandler([this](const kube::Change& change) { reconciler_.OnJobChange(change); });
+    pods_.AddHandler([this](const kube::Change& change) { reconciler_.OnPodChange(change); });
+    const auto ignore = [](const absl::Status&) {};
+    job_watch_.emplace(client_, kJobs, kube::Selection{}, jobs_, ignore);
+    pod_watch_.emplace(client_, cluster::kPods, kube::Selection{.labels = cluster::kJobUidLabel},
+                       pods_, ignore);
+    loop_ = std::jthread([this](const std::stop_token& stop) {
+      while (const auto job = queue_.Take(stop)) {
+        const auto again = reconciler_.Reconcile(kube::ParseKey(*job));
+        if (again.ok() && *again) queue_.AddAfter(*job, **again);
+        if (!again.ok()) queue_.Retry(*job);
+        queue_.Done(*job);
+      }
+    });
+  }
+
+  void CreateJob(Json run_policy = Json::object(), Json pod_template = Json::object()) {
+    const auto made = client_.Create(
+        kJobs, {{"apiVersion", "freezepipe.io/v1alpha1"},
+                {"kind", "FreezePipeJob"},
+                {"metadata", {{"namespace", "train"}, {"name", "a"}, {"generation", 1}}},
+                {"spec",
+                 {{"training", {{"epochs", 2}}},
+                  {"runPolicy", std::move(run_policy)},
+                  {"worker", {{"count", 2}, {"template", std::move(pod_template)}}}}}});
+    ASSERT_TRUE(made.ok()) << made.status();
+    uid_ = kube::Uid(*made).substr(0, 8);
+  }
+
+  std::string Describe() const { return absl::StrCat("a-describe-1-", uid_); }
+  std::string WorkerPod(int worker) const { return absl::StrCat("a-", worker, "-0-", uid_); }
+  bool HasPod(const std::string& name) const {
+    return server_->Find(kPodFolder + name).has_value();
+  }
+  void SetPod(const std::string& name, Json status) {
+    const auto set = client_.PatchStatus(cluster::kPods, {.ns = "train", .name = name},
+                                         {{"status", std::move(status)}});
+    EXPECT_TRUE(set.ok()) << set.status();
+  }
+  /// The describe pod ends with this answer.
+  void AnswerDescribe(const std::string& answer) {
+    ASSERT_TRUE(Eventually([&] { return HasPod(Describe()); }));
+    server_->SetLog(kPodFolder + Describe(), answer + "\n");
+    SetPod(Describe(), {{"phase", "Succeeded"}});
+  }
+  void StartWorkers() {
+    AnswerDescribe(kDescription);
+    ASSERT_TRUE(Eventually([&] { return HasPod(WorkerPod(0)) && HasPod(WorkerPod(1)); }));
+  }
+
+  v1alpha1::FreezePipeJobStatus Status() const {
+    const auto job = server_->Find(kJobPath);
+    const auto status = ReadStatus(job.value_or(Json::object()));
+    EXPECT_TRUE(status.ok()) << status.status();
+    return *status;
+  }
+  bool Is(const std::string& type) const {
+    const auto status = Status();
+    return std::any_of(
+        status.conditions().begin(), status.conditions().end(), [&](const auto& condition) {
+          return condition.type() == type && condition.status() == v1alpha1::ConditionStatus::True;
+        });
+  }
+  std::vector<std::string> EventReasons() const {
+    const auto list = const_cast<kube::Client&>(client_).List(kEvents, {});
+    std::vector<std::string> reasons;
+    for (const Json& event : list->items) reasons.push_back(event.value("reason", ""));
+    return reasons;
+  }
+
+  static constexpr kube::Resource kEvents{"events.k8s.io", "v1", "events"};
+
+  std::shared_ptr<kube::FakeApiServer> server_ = std::make_shared<kube::FakeApiServer>();
+  kube::Client client_{server_, {}};
+  kube::EventRecorder events_{client_, "freezepipe.io/operator", "test",
+                              [](const absl::Status&) {}};
+  std::unique_ptr<coordinator::CoordinatorServer> coordinator_ =
+      coordinator::MakeCoordinatorServer({.listen_address = "127.0.0.1:0"});
+  std::atomic<int> now_ = 1'700'000'000;
+  kube::WorkQueue queue_;
+  Surroundings surroundings_{
+      .client = &client_,
+      .events = &events_,
+      .coordinator = coordinator_.get(),
+      .pods = {.coordinator = "here:1", .image = "worker"},
+      .term = 1,
+      .look_at = [this](const kube::ObjectKey& job,
+                        kube::Duration delay) { queue_.AddAfter(kube::KeyText(job), delay); },
+      .on_error = [](const kube::ObjectKey&, const absl::Status&) {}};
+  std::string uid_;
+  kube::Cache jobs_;
+  kube::Cache pods_{PodIndexes()};
+  Reconciler reconciler_{surroundings_, jobs_, pods_,
+                         [this] { return std::chrono::system_clock::from_time_t(now_.load()); }};
+  std::optional<kube::Reflector> job_watch_;
+  std::optional<kube::Reflector> pod_watch_;
+  std::jthread loop_;
+};
+
+TEST_F(ReconcilerTest, AJobIsDescribedAndThenItsWorkersStart) {
+  CreateJob();
+  ASSERT_TRUE(Eventually([&] { return HasPod(Describe()); }));
+  EXPECT_TRUE(Eventually([&] { return Status().conditions_size() == 5; })) << "from the first look";
+  EXPECT_EQ(Status().state(), JobState::Pending);
+  EXPECT_FALSE(HasPod(WorkerPod(0)));
+  AnswerDescribe(kDescription);
+  EXPECT_TRUE(Eventually([&] { return HasPod(WorkerPod(0)) && HasPod(WorkerPod(1)); }));
+  EXPECT_TRUE(Eventually(
+      [&] { return Status().state() == JobState::Starting && Status().desired_workers() == 2; }));
+  EXPECT_EQ(Status().start_time().seconds(), now_);
+}
+
+TEST_F(ReconcilerTest, WhatTheSchedulerSaysIsSaidOfTheJob) {
+  CreateJob();
+  StartWorkers();
+  SetPod(WorkerPod(1), {{"phase", "Pending"},
+                        {"conditions",
+                         {{{"type", "PodScheduled"},
+                           {"status", "False"},
+                           {"reason", "Unschedulable"},
+                           {"message", "2 Insufficient nvidia.com/gpu"}}}}});
+  EXPECT_TRUE(Eventually([&] {
+    return Status().message() ==
+           absl::StrCat("Unschedulable: pod ", WorkerPod(1), ": 2 Insufficient nvidia.com/gpu");
+  }));
+}
+
+TEST_F(ReconcilerTest, AJobThatDoesntStartInTimeFailsAndItsPodsGo) {
+  CreateJob({{"startDeadlineSeconds", 60}});
+  StartWorkers();
+  SetPod(
+      WorkerPod(0),
+      {{"phase", "Pending"},
+       {"containerStatuses",
+        {{{"state", {{"waiting", {{"reason", "ErrImagePull"}, {"message", "no such image"}}}}}}}}});
+  now_ += 61;
+  queue_.Add("train/a");
+  ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
+  EXPECT_THAT(Status().message(), HasSubstr("StartDeadlineExceeded"));
+  EXPECT_THAT(Status().message(), HasSubstr("no such image"));
+  EXPECT_FALSE(HasPod(WorkerPod(0)));
+  EXPECT_FALSE(HasPod(WorkerPod(1)));
+  EXPECT_TRUE(HasPod(Describe())) << "it has ended: its log stays";
+  EXPECT_TRUE(Eventually(
+      [&] { return testing::Value(EventReasons(), testing::Contains("StartDeadlineExceeded")); }));
+}
+
+TEST_F(ReconcilerTest, WhatDescribeFindsIsAnInvalidSpec) {
+  CreateJob();
+  AnswerDescribe(R"({"faults":[{"path":"spec.dataset.path","message":"no such folder"}]})");
+  ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
+  EXPECT_EQ(Status().message(), "InvalidSpec: spec.dataset.path: no such folder");
+  EXPECT_FALSE(HasPod(WorkerPod(0)));
+}
+
+TEST_F(ReconcilerTest, ATemplateThatSaysWhatIsOursIsAnInvalidSpec) {
+  CreateJob({}, {{"spec", {{"restartPolicy", "Always"}}}});
+  ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
+  EXPECT_THAT(Status().message(),
+              HasSubstr("InvalidSpec: spec.worker.template.spec.restartPolicy: "));
+  EXPECT_FALSE(HasPod(Describe()));
+}
+
+TEST_F(ReconcilerTest, ASuspendedJobHasNoPods_AndGoesOnWhenItMay) {
+  CreateJob({{"suspend", true}});
+  ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
+  EXPECT_FALSE(HasPod(Describe()));
+  now_ += 100;
+  ASSERT_TRUE(client_
+                  .Patch(kJobs, {.ns = "train", .name = "a"},
+                         {{"spec", {{"runPolicy", {{"suspend", false}}}}}})
+                  .ok());
+  StartWorkers();
+  EXPECT_FALSE(Is(kSuspended));
+  EXPECT_EQ(Status().start_time().seconds(), now_) << "deadlines count from here on";
+}
+
+TEST_F(ReconcilerTest, SuspendTakesThePodsAway) {
+  CreateJob();
+  StartWorkers();
+  ASSERT_TRUE(client_
+                  .Patch(kJobs, {.ns = "train", .name = "a"},
+                         {{"spec", {{"runPolicy", {{"suspend", true}}}}}})
+                  .ok());
+  ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
+  EXPECT_FALSE(HasPod(WorkerPod(0)));
+  EXPECT_EQ(Status().desired_workers(), 0);
+}
+
+TEST_F(ReconcilerTest, AJobThatIsOverIsDeletedInItsTime) {
+  CreateJob({{"ttlSecondsAfterFinished", 30}}, {{"spec", {{"restartPolicy", "Always"}}}});
+  ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
+  now_ += 29;
+  const auto again = reconciler_.Reconcile({.ns = "train", .name = "a"});
+  ASSERT_TRUE(again.ok() && again->has_value());
+  EXPECT_EQ(**again, std::chrono::seconds(1));
+  now_ += 1;
+  queue_.Add("train/a");
+  EXPECT_TRUE(Eventually([&] { return !server_->Find(kJobPath).has_value(); }));
+}
+
+TEST_F(ReconcilerTest, AnotherJobMayComeUnderTheNameOfADeletedOne) {
+  CreateJob();
+  StartWorkers();
+  const std::string former = WorkerPod(0);
+  ASSERT_TRUE(client_.Delete(kJobs, {.ns = "train", .name = "a"}).ok());
+  CreateJob();
+  StartWorkers();
+  EXPECT_NE(WorkerPod(0), former);
+}
+
+TEST_F(ReconcilerTest, AJobOfAnotherControllerIsLeftAlone) {
+  CreateJob({{"managedBy", "someone.else/controller"}});
+  ASSERT_TRUE(Eventually([&] { return jobs_.size() == 1; }));
+  queue_.Add("train/a");
+  ASSERT_TRUE(Eventually([&] { return queue_.waiting() == 0; }));
+  EXPECT_FALSE(server_->Find(kJobPath)->contains("status"));
+  EXPECT_FALSE(HasPod(Describe()));
+}
+
+}  // namespace
+}  // namespace freezepipe::reconciler
