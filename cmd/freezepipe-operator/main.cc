@@ -15,6 +15,13 @@ int main(int argc, char** argv) {
   app.add_option("--coordinator-service", options.coordinator_service,
                  "Service without a selector, in the operator's namespace, that the leader points "
                  "at itself");
+  app.add_option("--ca-secret", options.ca_secret,
+                 "Secret, in the operator's namespace, of the authority that workers trust; made "
+                 "if there is none")
+      ->capture_default_str();
+  app.add_option("--certificates", options.certificates,
+                 "Folder to write the coordinator's certificate to")
+      ->capture_default_str();
   app.add_option("--http-port", options.http_port, "Port of /healthz, /readyz and /metrics")
       ->capture_default_str();
   app.add_option("--worker-image", options.worker_image,

@@ -24,6 +24,17 @@ bool NamespaceWatch::WaitUntilSynced(const std::stop_token& stop) const {
   return jobs_.WaitUntilSynced(stop) && pods_.WaitUntilSynced(stop);
 }
 
+void NamespaceWatch::Stop() {
+  job_reflector_.reset();
+  pod_reflector_.reset();
+  reconciler_.reset();
+}
+
+kube::Object NamespaceWatch::FindPod(const std::string& uid) const {
+  const auto pods = pods_.Find(reconciler::kPodsByUid, uid);
+  return pods.empty() ? nullptr : pods.front();
+}
+
 void NamespaceWatch::Lead(const reconciler::Surroundings& surroundings) {
   reconciler_.emplace(surroundings, jobs_, pods_);
   leads_ = true;

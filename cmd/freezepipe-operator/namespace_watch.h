@@ -25,6 +25,12 @@ class NamespaceWatch {
   /// `surroundings` outlive this.
   void Lead(const reconciler::Surroundings& surroundings);
 
+  /// No change is heard of any more, and no job runs here; what was heard of stays.
+  void Stop();
+
+  /// The pod of this uid as last heard of; null if it isn't known. Thread-safe.
+  kube::Object FindPod(const std::string& uid) const;
+
   /// There since Lead.
   reconciler::Reconciler& reconciler() { return *reconciler_; }
 

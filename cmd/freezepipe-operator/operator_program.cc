@@ -18,6 +18,9 @@
 #include "cmd/freezepipe-operator/log.h"
 #include "cmd/freezepipe-operator/metrics.h"
 #include "cmd/freezepipe-operator/namespace_watch.h"
+#include "operator/identity/authority_secret.h"
+#include "operator/identity/leaf_rotator.h"
+#include "operator/identity/token_review_authenticator.h"
 #include "operator/kube/cluster_config.h"
 #include "operator/kube/event_recorder.h"
 #include "operator/kube/fenced_transport.h"
@@ -44,6 +47,23 @@ absl::StatusOr<std::shared_ptr<kube::Transport>> Connect(const Options& options)
   return std::shared_ptr<kube::Transport>(*std::move(transport));
 }
 
+/// Throws std::runtime_error: without it a replica can't start.
+template <typename T>
+T Checked(absl::StatusOr<T> value) {
+  if (!value.ok()) throw std::runtime_error(std::string(value.status().message()));
+  return *std::move(value);
+}
+
+std::string CertificateFile(const Options& options) {
+  return absl::StrCat(options.certificates, "/coordinator.pem");
+}
+
+/// What workers may dial the coordinator by.
+std::vector<std::string> CoordinatorNames(const Options& options) {
+  const std::string& address = options.coordinator_address;
+  return {address.substr(0, address.rfind(':'))};
+}
+
 /// One replica. What it does as the leader begins with Lead.
 class Replica {
  public:
@@ -62,8 +82,23 @@ class Replica {
                 [](const absl::Status& error) {
                   LogWarning(absl::StrCat("event lost: ", std::string(error.message())));
                 }),
+        own_client_(transport, {}),
+        review_client_(transport, {.requests_per_second = options.requests_per_second,
+                                   .stop = stop_.get_token()}),
+        authority_(Checked(identity::LoadOrMakeAuthority(
+            own_client_, {.ns = options.pod_namespace, .name = options.ca_secret}))),
+        rotator_(Checked(identity::LeafRotator::Start(
+            {.authority = authority_,
+             .dns_names = CoordinatorNames(options),
+             .file = CertificateFile(options)},
+            [](const absl::Status& error) { LogWarning(std::string(error.message())); }))),
+        authenticator_(std::make_unique<identity::TokenReviewAuthenticator>(
+            review_client_, [this](const std::string& uid) { return FindPod(uid); })),
         coordinator_(coordinator::MakeCoordinatorServer(
-            {.listen_address = absl::StrCat("[::]:", options.coordinator_port)})),
+            {.listen_address = absl::StrCat("[::]:", options.coordinator_port),
+             .tls = coordinator::ServerTls{.identity_file = CertificateFile(options)},
+             .authenticator = authenticator_.get(),
+             .standby = true})),
         http_(options.http_port, {.health = [] { return std::string(); },
                                   .readiness = [this] { return WhyNotReady(); },
                                   .metrics = [this] { return metrics_.Text(); }}) {
@@ -83,6 +118,10 @@ class Replica {
     stop_.request_stop();
     leading_ = {};
     controller_.reset();
+    for (const auto& [ns, watch] : watches_) watch->Stop();
+    coordinator_.reset();
+    // It may ask for a pod until it is gone.
+    authenticator_.reset();
     watches_.clear();
     if (elector_) {
       const absl::Status released = elector_->Release();
@@ -107,6 +146,13 @@ class Replica {
   }
 
  private:
+  kube::Object FindPod(const std::string& uid) const {
+    for (const auto& [ns, watch] : watches_) {
+      if (const auto pod = watch->FindPod(uid)) return pod;
+    }
+    return nullptr;
+  }
+
   std::string WhyNotReady() const {
     for (const auto& [ns, watch] : watches_) {
       std::stop_source now;
@@ -126,11 +172,15 @@ class Replica {
     LogInfo(absl::StrCat("leading, term ", term));
     metrics_.leader.Set(1);
     if (!PointServiceHere(stop)) return;
+    coordinator_->Lead();
     surroundings_ = {
         .client = &client_,
         .events = &events_,
         .coordinator = coordinator_.get(),
-        .pods = {.coordinator = options_.coordinator_address, .image = options_.worker_image},
+        .pods = {.coordinator = options_.coordinator_address,
+                 .image = options_.worker_image,
+                 .coordinator_ca = authority_.certificate,
+                 .token_audience = identity::kTokenAudience},
         .term = term,
         .look_at = [this](const kube::ObjectKey& job, kube::Duration delay) { LookAt(job, delay); },
         .on_error =
@@ -180,6 +230,13 @@ class Replica {
   std::promise<int> elected_;
   kube::Client client_;
   kube::EventRecorder events_;
+  /// For what a replica does also while it doesn't lead.
+  kube::Client own_client_;
+  /// Of its own, so that workers that come back all at once hold nothing else up.
+  kube::Client review_client_;
+  const identity::PemIdentity authority_;
+  std::unique_ptr<identity::LeafRotator> rotator_;
+  std::unique_ptr<identity::TokenReviewAuthenticator> authenticator_;
   std::unique_ptr<coordinator::CoordinatorServer> coordinator_;
   reconciler::Surroundings surroundings_;
   kube::WorkQueue queue_;

@@ -14,6 +14,10 @@ struct Options {
   int coordinator_port = 7070;
   /// The Service without a selector that leads workers to the leader; empty: it is none of ours.
   std::string coordinator_service;
+  /// Secret of the authority that signs the coordinator's certificates.
+  std::string ca_secret = "freezepipe-ca";
+  /// Folder for the certificate in use.
+  std::string certificates = "/tmp";
   int http_port = 8080;
   /// Of workers whose template names none.
   std::string worker_image;

@@ -73,8 +73,9 @@ std::optional<kube::Duration> UntilPodsAreGone(const Snapshot& snapshot) {
 }  // namespace
 
 std::map<std::string, kube::Cache::Index> PodIndexes() {
-  return {{kPodsByJob,
-           [](const Json& pod) { return std::vector<std::string>{kube::ControllerUid(pod)}; }}};
+  using Values = std::vector<std::string>;
+  return {{kPodsByJob, [](const Json& pod) { return Values{kube::ControllerUid(pod)}; }},
+          {kPodsByUid, [](const Json& pod) { return Values{kube::Uid(pod)}; }}};
 }
 
 Reconciler::Reconciler(const Surroundings& surroundings, const kube::Cache& jobs,

@@ -12,8 +12,9 @@
 
 namespace freezepipe::reconciler {
 
-/// Pods by the uid of the job that controls them.
+/// Pods by the uid of the job that controls them, and by their own.
 inline constexpr char kPodsByJob[] = "job";
+inline constexpr char kPodsByUid[] = "uid";
 /// What the pods' cache has to be made with.
 std::map<std::string, kube::Cache::Index> PodIndexes();
 
