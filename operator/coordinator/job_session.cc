@@ -79,6 +79,8 @@ void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& mess
     case Kind::kFailure:
       return Conclude(state, v1alpha1::JobState::Failed,
                       message.failure().reason() + ": " + message.failure().message());
+    case Kind::kCheckpointCompleted:
+    case Kind::kCheckpointFound:
     case Kind::kHello:
     case Kind::KIND_NOT_SET:
       return;
