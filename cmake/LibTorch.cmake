@@ -29,3 +29,5 @@ list(JOIN _dirs ":" _dirs)
 target_link_options(LibTorch::cuda INTERFACE "LINKER:-rpath-link,${_dirs}")
 
 set(CMAKE_BUILD_RPATH ${_site}/torch/lib)
+# Installed, a program has what it loads in ../lib.
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
