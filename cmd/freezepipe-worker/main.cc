@@ -78,6 +78,8 @@ OpenedDevice OpenDevice(const std::string& name) {
 
 void Train(const WorkerOptions& options, const std::string& device_name) {
   std::signal(SIGPIPE, SIG_IGN);  // a peer that dies is a failed step, not this process's end
+  // The first process of a container is spared the default.
+  std::signal(SIGTERM, [](int number) { _exit(128 + number); });
   // Activations come and go every micro-batch: their memory stays mapped.
   MallocExtension::instance()->SetMemoryReleaseRate(0);
   auto with_device = options;

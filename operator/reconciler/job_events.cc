@@ -56,9 +56,10 @@ std::optional<EventText> ToEventText(const JobEvent& event) {
       return OfState(event.state_changed());
     case JobEvent::kLayersFrozen: {
       const auto& entry = event.layers_frozen().entry();
-      return Normal("LayersFrozen", "Freeze",
-                    absl::StrCat("layers [0, ", entry.boundary(), ") are frozen from step ",
-                                 entry.frozen_at(), " on: ", entry.why()));
+      return Normal(
+          "LayersFrozen", "Freeze",
+          absl::StrCat("layers [0, ", entry.boundary(), ") are frozen from step ",
+                       entry.frozen_at(), " on", entry.why().empty() ? "" : ": ", entry.why()));
     }
     case JobEvent::kRepartitionDone: {
       const auto& done = event.repartition_done();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "operator/coordinator/job_setup.h"
+#include "operator/kube/api_error.h"
 #include "operator/reconciler/job_events.h"
 #include "operator/reconciler/job_status.h"
 #include "operator/reconciler/observation.h"
@@ -48,9 +49,7 @@ JobRun::JobRun(const Surroundings& surroundings, const Snapshot& snapshot,
           [this](int worker, cluster::WorkerEnd end) {
             session_->OnWorkerExit(worker, std::move(end));
           },
-          [this](int, const absl::Status& error) {
-            surroundings_.on_error(kube::KeyOf(*job_), error);
-          }),
+          [this](int worker, const absl::Status& error) { OnPodError(worker, error); }),
       session_(surroundings.coordinator->AddJob(
           cluster::JobId(*snapshot.job), Setup(surroundings, snapshot, description),
           {.cluster = &cluster_, .records = &store_, .listener = this})) {
@@ -78,6 +77,15 @@ absl::Status JobRun::Report(const Snapshot& snapshot, Pods pods) {
     Observe(snapshot, status);
     device_time_.Add(snapshot, status);
   });
+}
+
+void JobRun::OnPodError(int worker, const absl::Status& error) {
+  surroundings_.on_error(kube::KeyOf(*job_), error);
+  // Nothing is said about a job while the API server is away.
+  if (kube::Reason(error).empty()) return;
+  surroundings_.events->Record(
+      *job_, {kube::EventText::Type::kWarning, "PodRefused", "Launch",
+              absl::StrCat("worker ", worker, ": ", std::string(error.message()))});
 }
 
 void JobRun::OnEvent(const JobEvent& event) {

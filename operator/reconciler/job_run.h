@@ -60,6 +60,7 @@ class JobRun : private coordinator::Listener {
   absl::Status Report(const Snapshot& snapshot, Pods pods);
 
  private:
+  void OnPodError(int worker, const absl::Status& error);
   void OnEvent(const v1alpha1::JobEvent& event) override;
   void OnOver(const v1alpha1::FreezePipeJobStatus& status) override;
 
