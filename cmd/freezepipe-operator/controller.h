@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "operator/reconciler/reconciler.h"
 
 namespace freezepipe::operator_program {
+
+/// Seconds that this thread has spent on requests so far.
+std::chrono::duration<double>& RequestTimeOfThisThread();
 
 /// Takes jobs from the queue and has them reconciled, on some threads, until it is destroyed.
 class Controller {

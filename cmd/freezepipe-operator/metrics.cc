@@ -22,11 +22,32 @@ prometheus::Gauge& Gauge(prometheus::Registry& registry, const char* name, const
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
+const char* Verb(kube::Method method) {
+  switch (method) {
+    case kube::Method::kGet:
+      return "get";
+    case kube::Method::kPost:
+      return "post";
+    case kube::Method::kPatch:
+      return "patch";
+    case kube::Method::kDelete:
+      return "delete";
+  }
+  return "";
+}
+
 }  // namespace
 
 Metrics::Metrics()
-    : reconcile_seconds(Histogram(registry_, "freezepipe_operator_reconcile_seconds",
+    : requests_(prometheus::BuildCounter()
+                    .Name("freezepipe_operator_api_requests_total")
+                    .Help("Requests to the API server by HTTP method and code of the answer; "
+                          "code 0: there was none")
+                    .Register(registry_)),
+      reconcile_seconds(Histogram(registry_, "freezepipe_operator_reconcile_seconds",
                                   "Seconds of a reconciliation, API calls included")),
+      reconcile_own_seconds(Histogram(registry_, "freezepipe_operator_reconcile_own_seconds",
+                                      "Seconds of a reconciliation outside API calls")),
       reconcile_errors(Counter(registry_, "freezepipe_operator_reconcile_errors_total",
                                "Reconciliations that failed and are tried again")),
       queue_length(
@@ -36,6 +57,10 @@ Metrics::Metrics()
       watch_errors(Counter(registry_, "freezepipe_operator_watch_errors_total",
                            "Lists and watches that failed and are tried again")),
       leader(Gauge(registry_, "freezepipe_operator_leader", "1 on the replica that leads")) {}
+
+void Metrics::CountRequest(kube::Method method, int code) {
+  requests_.Add({{"method", Verb(method)}, {"code", std::to_string(code)}}).Increment();
+}
 
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(registry_.Collect());

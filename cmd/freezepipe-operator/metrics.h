@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "operator/kube/transport.h"
+
 namespace freezepipe::operator_program {
 
 /// What the operator tells of itself. Thread-safe.
@@ -17,12 +19,18 @@ class Metrics {
   /// In Prometheus' text format.
   std::string Text() const;
 
+  /// A request to the API server, and the HTTP code of its answer; 0: there was none.
+  void CountRequest(kube::Method method, int code);
+
  private:
   prometheus::Registry registry_;
+  prometheus::Family<prometheus::Counter>& requests_;
 
  public:
   /// Seconds of each reconciliation, its API calls included.
   prometheus::Histogram& reconcile_seconds;
+  /// The same without them.
+  prometheus::Histogram& reconcile_own_seconds;
   prometheus::Counter& reconcile_errors;
   /// Jobs that wait to be reconciled.
   prometheus::Gauge& queue_length;

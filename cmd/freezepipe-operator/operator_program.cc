@@ -26,6 +26,7 @@
 #include "operator/kube/fenced_transport.h"
 #include "operator/kube/http_transport.h"
 #include "operator/kube/leader_elector.h"
+#include "operator/kube/observed_transport.h"
 
 namespace freezepipe::operator_program {
 namespace {
@@ -71,7 +72,13 @@ class Replica {
       : options_(options),
         client_(
             std::make_shared<kube::FencedTransport>(
-                transport, [this] { return elector_ && elector_->Term().has_value(); }),
+                std::make_shared<kube::ObservedTransport>(
+                    transport,
+                    [this](kube::Method method, int code, kube::Duration took) {
+                      metrics_.CountRequest(method, code);
+                      RequestTimeOfThisThread() += took;
+                    }),
+                [this] { return elector_ && elector_->Term().has_value(); }),
             {.requests_per_second = options.requests_per_second,
              .on_throttled =
                  [this](kube::Duration wait) {
