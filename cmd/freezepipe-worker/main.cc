@@ -88,7 +88,7 @@ void Train(const WorkerOptions& options, const std::string& device_name) {
   with_device.memory_bytes = opened.memory_bytes;
   Worker worker(std::move(with_device), std::move(opened.backend));
   std::cerr << "worker " << options.worker << " on " << opened.device << ", coordinator "
-            << options.coordinator << std::endl;
+            << options.coordinator.target << std::endl;
   worker.Run();
   std::cerr << "worker " << options.worker << " leaves" << std::endl;
   // Generations that were given up may still be waiting in threads of their own.
@@ -115,14 +115,18 @@ int Main(int argc, char** argv) {
   WorkerOptions options;
   std::string device = "cpu";
   auto* train = app.add_subcommand("train", "Train one stage under a coordinator");
-  train->add_option("--coordinator", options.coordinator, "Coordinator, HOST:PORT")->required();
+  std::string coordinator;
+  train->add_option("--coordinator", coordinator, "Coordinator, HOST:PORT")->required();
   train->add_option("--job", options.job, "The coordinator's name of the job")->required();
   train->add_option("--worker", options.worker, "Number of this worker in its job")->required();
   train->add_option("--host", options.host, "Address other workers reach this one by")->required();
   train->add_option("--node", options.node, "Name of this machine, not given: its host name");
   train->add_option("--device", device, "cpu, cuda, cuda:N, or auto for cuda if there is one")
       ->capture_default_str();
-  train->callback([&] { Train(options, device); });
+  train->callback([&] {
+    options.coordinator = AddressFromEnvironment(coordinator);
+    Train(options, device);
+  });
 
   std::string spec;
   auto* describe = app.add_subcommand("describe", "Print what a job spec (JSON) amounts to");

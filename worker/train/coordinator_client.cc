@@ -1,10 +1,8 @@
 #include "worker/train/coordinator_client.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 
 #include "freezepipe/v1alpha1/coordinator.grpc.pb.h"
 
@@ -31,20 +29,16 @@ bool Standing(const WorkerMessage& message) {
   }
 }
 
-std::unique_ptr<v1alpha1::Coordinator::Stub> Connect(const std::string& target) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  return v1alpha1::Coordinator::NewStub(
-      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
-}
-
 }  // namespace
 
-CoordinatorClient::CoordinatorClient(std::string target, MakeHello make_hello, OnOrder on_order)
-    : target_(std::move(target)),
+CoordinatorClient::CoordinatorClient(CoordinatorAddress address, MakeHello make_hello,
+                                     OnOrder on_order, OnGivenUp on_given_up,
+                                     std::chrono::milliseconds limit)
+    : address_(std::move(address)),
       make_hello_(std::move(make_hello)),
-      on_order_(std::move(on_order)) {}
+      on_order_(std::move(on_order)),
+      on_given_up_(std::move(on_given_up)),
+      limit_(limit) {}
 
 void CoordinatorClient::Start() {
   thread_ = std::jthread([this](std::stop_token stop) { Run(stop); });
@@ -73,23 +67,38 @@ void CoordinatorClient::Flush(std::chrono::seconds limit) {
 }
 
 void CoordinatorClient::Run(std::stop_token stop) {
+  using Clock = std::chrono::steady_clock;
   auto back_off = kFirstBackOff;
+  const auto give_up = Clock::now() + limit_;
+  std::string said;
   while (!stop.stop_requested()) {
-    const auto begin = std::chrono::steady_clock::now();
-    Attach(stop);
-    if (std::chrono::steady_clock::now() - begin > kLongestBackOff) back_off = kFirstBackOff;
+    const auto begin = Clock::now();
+    const grpc::Status end = Attach(stop);
+    if (stop.stop_requested()) return;
+    const std::string why =
+        "coordinator " + address_.target + ": " +
+        (end.ok() ? "it ended the stream"
+                  : end.error_message() + " (" + std::to_string(end.error_code()) + ")");
+    // The same again and again would hide all else.
+    if (why != said) std::cerr << why << ", trying again" << std::endl;
+    said = why;
+    if (!heard_ && Clock::now() >= give_up) return on_given_up_(why);
+    if (Clock::now() - begin > kLongestBackOff) back_off = kFirstBackOff;
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, back_off, [] { return false; });
     back_off = std::min(back_off * 2, kLongestBackOff);
   }
 }
 
-void CoordinatorClient::Attach(std::stop_token stop) {
-  const auto stub = Connect(target_);
+grpc::Status CoordinatorClient::Attach(std::stop_token stop) {
+  const auto stub = v1alpha1::Coordinator::NewStub(MakeChannel(address_));
   grpc::ClientContext context;
+  if (!ShowToken(address_, &context)) {
+    return {grpc::StatusCode::UNAUTHENTICATED, "cannot read a token in " + address_.token_file};
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (stop.stop_requested()) return;
+    if (stop.stop_requested()) return grpc::Status::CANCELLED;
     context_ = &context;
   }
   const auto stream = stub->Attach(&context);
@@ -106,14 +115,16 @@ void CoordinatorClient::Attach(std::stop_token stop) {
       Write(stop, [&](const WorkerMessage& message) { return stream->Write(message); });
     });
     v1alpha1::Order order;
-    while (stream->Read(&order)) on_order_(order);
+    while (stream->Read(&order)) {
+      heard_ = true;
+      on_order_(order);
+    }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    context_ = nullptr;
-  }
-  context.TryCancel();
-  stream->Finish();
+  // The coordinator has ended it; if not, the destructor does.
+  const grpc::Status end = stream->Finish();
+  const std::lock_guard lock(mutex_);
+  context_ = nullptr;
+  return end;
 }
 
 void CoordinatorClient::Write(std::stop_token stop,

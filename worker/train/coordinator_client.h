@@ -2,6 +2,7 @@
 
 #include <grpcpp/client_context.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -11,18 +12,25 @@
 #include <thread>
 
 #include "freezepipe/v1alpha1/coordinator.pb.h"
+#include "worker/train/coordinator_channel.h"
 
 namespace freezepipe::worker {
 
-/// A worker's stream to its coordinator: opened anew with back-off whenever it breaks, messages
-/// kept meanwhile (bounded). Thread-safe.
+/// A worker that no coordinator has ever answered gives up after this.
+inline constexpr std::chrono::seconds kFirstOrderLimit{600};
+
+/// A worker's stream to its coordinator: opened anew with back-off whenever it breaks, however it
+/// ended, for as long as the worker lives; messages are kept meanwhile (bounded). Thread-safe.
 class CoordinatorClient {
  public:
   using MakeHello = std::function<v1alpha1::Hello()>;
   using OnOrder = std::function<void(const v1alpha1::Order&)>;
+  using OnGivenUp = std::function<void(const std::string& why)>;
 
-  /// `on_order` is called from the client's thread, one order at a time.
-  CoordinatorClient(std::string target, MakeHello make_hello, OnOrder on_order);
+  /// `on_order` is called from the client's thread, one order at a time. `on_given_up`, from there
+  /// too: there was no order within the limit, and there will be none.
+  CoordinatorClient(CoordinatorAddress address, MakeHello make_hello, OnOrder on_order,
+                    OnGivenUp on_given_up, std::chrono::milliseconds limit = kFirstOrderLimit);
   ~CoordinatorClient();
 
   /// Opens the stream; called once.
@@ -38,13 +46,18 @@ class CoordinatorClient {
 
  private:
   void Run(std::stop_token stop);
-  void Attach(std::stop_token stop);
+  /// Until the stream ends; returns how.
+  grpc::Status Attach(std::stop_token stop);
   void Write(std::stop_token stop,
              const std::function<bool(const v1alpha1::WorkerMessage&)>& write);
 
-  const std::string target_;
+  const CoordinatorAddress address_;
   const MakeHello make_hello_;
   const OnOrder on_order_;
+  const OnGivenUp on_given_up_;
+  const std::chrono::milliseconds limit_;
+  /// Touched by the thread alone.
+  bool heard_ = false;
   std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;
   std::deque<v1alpha1::WorkerMessage> queue_;

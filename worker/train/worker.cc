@@ -42,7 +42,12 @@ Worker::Worker(WorkerOptions options, std::unique_ptr<BackendFactory> device_bac
       device_backend_(std::move(device_backend)) {
   client_ = std::make_unique<CoordinatorClient>(
       options_.coordinator, [this] { return MakeHello(); },
-      [this](const Order& order) { OnOrder(order); });
+      [this](const Order& order) { OnOrder(order); },
+      [this](const std::string& why) {
+        const std::lock_guard lock(mutex_);
+        alone_ = why;
+        changed_.notify_all();
+      });
   client_->Start();
 }
 
@@ -103,7 +108,8 @@ void Worker::OnOrder(const Order& order) {
 
 Order Worker::NextOrder() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !orders_.empty(); });
+  changed_.wait(lock, [&] { return !orders_.empty() || alone_; });
+  if (orders_.empty()) throw std::runtime_error(*alone_);
   Order order = std::move(orders_.front());
   orders_.pop_front();
   return order;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "freezepipe/v1alpha1/coordinator.pb.h"
@@ -13,7 +14,7 @@
 namespace freezepipe::worker {
 
 struct WorkerOptions {
-  std::string coordinator;
+  CoordinatorAddress coordinator;
   /// The coordinator's name of the job.
   std::string job;
   int worker = 0;
@@ -34,7 +35,7 @@ class Worker {
   Worker(WorkerOptions options, std::unique_ptr<BackendFactory> device_backend);
   ~Worker();
 
-  /// Returns when ordered to leave.
+  /// Returns when ordered to leave; throws std::runtime_error when no coordinator ever answered.
   void Run();
 
  private:
@@ -67,6 +68,8 @@ class Worker {
   std::deque<v1alpha1::Order> orders_;
   int term_ = 0;
   bool leaving_ = false;
+  /// Why there will be no order, if so.
+  std::optional<std::string> alone_;
   std::shared_ptr<Preparation> preparation_;
   std::unique_ptr<JobContext> job_;
   std::unique_ptr<Trainer> trainer_;
