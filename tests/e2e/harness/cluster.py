@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -96,6 +97,42 @@ def install(*settings):
     values = [part for setting in settings for part in ("--set", setting)]
     helm("upgrade", "--install", "freezepipe", ROOT / "helm/freezepipe", "-n", SYSTEM, "--wait",
          "--timeout", "2m", *values)
+
+
+def process(daemon):
+    """The process of one of the cluster's daemons, "cp-apiserver"."""
+    return int((STATE / f"run/{daemon}.pid").read_text().split()[0])
+
+
+def process_runs(pid):
+    try:
+        return not pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].startswith(" Z")
+    except OSError:
+        return False
+
+
+def kill_container(namespace, pod):
+    """Ends a pod's processes as a crash would: nodes are process namespaces of this machine."""
+    uid = get("pod", pod, namespace)["metadata"]["uid"]
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if uid in (folder / "cgroup").read_text() and "pause" not in (folder / "comm").read_text():
+                os.kill(int(folder.name), signal.SIGKILL)
+        except OSError:
+            continue  # it has ended by itself
+
+
+def node(order, name):
+    """Cuts ("stop") or restores ("start") the power of "node-1"."""
+    execute(SCRIPTS / "node", order, name.removeprefix("node-"))
+
+
+def compact_etcd():
+    """etcd forgets what was before now: who watches from then on is told 410."""
+    etcd = ["ip", "netns", "exec", f"{os.environ.get('FP_CLUSTER_NAME', 'fpc')}-cp", "curl", "-sf",
+            "http://127.0.0.1:2379/v3/kv"]
+    found = json.loads(execute(*etcd[:-1], etcd[-1] + "/range", "-d", '{"key":"AA=="}'))
+    execute(*etcd[:-1], etcd[-1] + "/compaction", "-d", json.dumps({"revision": found["header"]["revision"]}))
 
 
 def make_namespace(name):

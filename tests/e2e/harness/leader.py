@@ -1,0 +1,49 @@
+"""Which of the operator's replicas leads, and its process on this machine."""
+
+import json
+import os
+import signal
+import subprocess
+
+from harness import cluster
+
+LEASE = "freezepipe"
+
+
+def lease():
+    return cluster.get("leases", LEASE, cluster.SYSTEM)["spec"]
+
+
+def holder():
+    """Name of the pod that leads; empty if none does."""
+    return lease().get("holderIdentity", "").split("_")[0]
+
+
+def pods():
+    return cluster.get_all("pods", cluster.SYSTEM, "app.kubernetes.io/name=freezepipe")
+
+
+def process_of(pod):
+    """The operator's process in a pod: nodes are process namespaces of this machine."""
+    uid = cluster.get("pod", pod, cluster.SYSTEM)["metadata"]["uid"]
+    for pid in subprocess.run(["pgrep", "-f", "bin/freezepipe-operator"], capture_output=True, text=True).stdout.split():
+        try:
+            with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+                groups = file.read()
+        except OSError:
+            continue
+        if uid in groups or uid.replace("-", "_") in groups:
+            return int(pid)
+    raise cluster.CommandFailed(f"no process of pod {pod} found")
+
+
+def kill(pod, number=signal.SIGKILL):
+    os.kill(process_of(pod), number)
+
+
+def transitions():
+    return lease().get("leaseTransitions", 0)
+
+
+def tell():
+    return json.dumps({"lease": lease(), "pods": {pod["metadata"]["name"]: pod["status"].get("phase") for pod in pods()}})
