@@ -13,6 +13,7 @@ IMAGES = ROOT / "build/images"
 CACHE = pathlib.Path(os.environ.get("FP_CACHE_DIR", pathlib.Path.home() / ".cache/freezepipe"))
 STATE = pathlib.Path(os.environ.get("FP_CLUSTER_DIR", "/tmp/fp-cluster"))
 SYSTEM = "freezepipe-system"
+GPU_RESOURCE = "nvidia.com/gpu"
 GPUS_PER_NODE = 4
 # Holds its pod's devices and does nothing.
 PAUSE_IMAGE = "localhost/pause:1"
@@ -96,7 +97,7 @@ def install(*settings):
     make_namespace(SYSTEM)
     values = [part for setting in settings for part in ("--set", setting)]
     helm("upgrade", "--install", "freezepipe", ROOT / "helm/freezepipe", "-n", SYSTEM, "--wait",
-         "--timeout", "2m", *values)
+         "--timeout", "2m", "--reset-values", *values)
 
 
 def process(daemon):
