@@ -35,13 +35,14 @@ def start_first(scenario):
     scenario.wait("the first job trains on the other 4",
                   lambda: jobs.condition(scenario, "first", "Running") == "True", 120,
                   lambda: jobs.tell(scenario, "first"))
-    scenario.check("with 4 stages", jobs.status(scenario, "first").get("stageCount") == 4, jobs.tell(scenario, "first"))
+    scenario.wait("with 4 stages", lambda: jobs.status(scenario, "first").get("stageCount") == 4, 30,
+                  lambda: jobs.tell(scenario, "first"))
 
 
 def start_second(scenario):
     """Needs more than is free: its pods wait."""
     cluster.apply(jobs.job(scenario, "second", 2, {
-        "training": {"epochs": 2, "batchSize": 128, "seed": 4},
+        "training": {"epochs": 8, "batchSize": 128, "seed": 4},
         "freeze": {"policy": "None"}}))
     scenario.wait("the second job's pods are there", lambda: len(jobs.worker_pods(scenario, "second")) == 2, 60,
                   lambda: jobs.tell(scenario, "second"))
@@ -66,7 +67,7 @@ def watch_release(scenario):
     first = jobs.status(scenario, "first")
     scenario.check("while it still trains", first["state"] in ("Running", "Repartitioning"), first["state"])
     scenario.wait("the second job has the GPUs",
-                  lambda: {jobs.phase(pod) for pod in jobs.worker_pods(scenario, "second")} == {"Running"},
+                  lambda: {jobs.phase(pod) for pod in jobs.worker_pods(scenario, "second")} <= {"Running", "Succeeded"},
                   FREE_SECONDS, lambda: jobs.tell(scenario, "second"))
     first = jobs.status(scenario, "first")
     scenario.check("and the first still trains, on one", (first["state"], first["stageCount"]) == ("Running", 1),
