@@ -18,7 +18,7 @@ WORKDIR /src
 FROM builder AS build-operator
 COPY . .
 RUN --mount=type=cache,id=freezepipe,target=/root/.cache/freezepipe \
-    scripts/build-image operator freezepipe-operator
+    scripts/build-image operator freezepipe-operator freezepipe-trial
 
 FROM builder AS build-worker-cpu
 COPY . .
