@@ -110,7 +110,10 @@ std::optional<std::chrono::seconds> RetryAfter(const absl::Status& status) {
 }
 
 bool IsConflict(const absl::Status& status) { return Reason(status) == "Conflict"; }
-bool IsInvalid(const absl::Status& status) { return Reason(status) == "Invalid"; }
+bool IsInvalid(const absl::Status& status) {
+  // The latter is about its form: a field that isn't known, a value of another type.
+  return Reason(status) == "Invalid" || Reason(status) == "BadRequest";
+}
 
 bool IsGone(const absl::Status& status) {
   const std::string reason = Reason(status);

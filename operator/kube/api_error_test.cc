@@ -32,6 +32,7 @@ TEST(ApiError, TellsTwoReasonsOfOneCodeApart) {
   EXPECT_TRUE(IsGone(ApiError(410, Body(410, "Expired", "too old"), "list")));
   EXPECT_TRUE(IsGone(ApiError(410, Body(410, "Gone", "too old"), "list")));
   EXPECT_TRUE(IsInvalid(ApiError(422, Body(422, "Invalid", "spec.x"), "create")));
+  EXPECT_TRUE(IsInvalid(ApiError(400, Body(400, "BadRequest", "unknown field"), "create")));
 }
 
 TEST(ApiError, AnAnswerWithoutAStatusGoesByItsCode) {
