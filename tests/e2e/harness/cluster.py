@@ -81,15 +81,16 @@ def build_images(*targets):
 
 
 def load_image(target):
-    """Into every node, unless this very archive is there."""
+    """Into every node, unless this very archive is there; returns whether it was loaded."""
     archive = IMAGES / f"{target}.tar"
     with archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha1").hexdigest()
     loaded = STATE / f"image-{target}"
     if loaded.exists() and loaded.read_text() == digest:
-        return
+        return False
     execute(SCRIPTS / "load-image", archive)
     loaded.write_text(digest)
+    return True
 
 
 def install(*settings):
@@ -98,6 +99,12 @@ def install(*settings):
     values = [part for setting in settings for part in ("--set", setting)]
     helm("upgrade", "--install", "freezepipe", ROOT / "helm/freezepipe", "-n", SYSTEM, "--wait",
          "--timeout", "2m", "--reset-values", *values)
+
+
+def restart_operator():
+    """New pods, for a new image of the same name."""
+    kubectl("rollout", "restart", "deployment/freezepipe", "-n", SYSTEM)
+    kubectl("rollout", "status", "deployment/freezepipe", "-n", SYSTEM, "--timeout=120s", timeout=130)
 
 
 def process(daemon):
