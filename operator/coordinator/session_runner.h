@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "operator/cluster/cluster.h"
@@ -12,11 +13,18 @@
 
 namespace freezepipe::coordinator {
 
+/// Another coordinator leads the job by now, or will: this one's session falls silent. Its workers
+/// are told nothing any more, since they are the other's.
+struct Deposed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Where durable records go. Called on the session's strand.
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
-  /// Makes it durable (returns after fsync and rename); throws std::runtime_error naming the file.
+  /// Makes it durable (returns after fsync and rename); throws Deposed, or std::runtime_error
+  /// naming the file: the job fails then.
   virtual void Write(const v1alpha1::FreezePipeJobStatus& status) = 0;
 };
 

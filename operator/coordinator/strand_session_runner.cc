@@ -32,7 +32,7 @@ void StrandSessionRunner::OnWorkerExit(int worker, cluster::WorkerEnd end) {
 void StrandSessionRunner::Handle(Event event) {
   std::deque<Event> due;
   due.push_back(std::move(event));
-  while (!due.empty()) {
+  while (!due.empty() && !deposed_) {
     const Event next = std::move(due.front());
     due.pop_front();
     std::vector<Action> actions = session_.Handle(next, Now());
@@ -40,7 +40,9 @@ void StrandSessionRunner::Handle(Event event) {
       std::lock_guard lock(mutex_);
       status_ = session_.status();
     }
-    for (Action& action : actions) CarryOut(std::move(action), due);
+    for (Action& action : actions) {
+      if (!deposed_) CarryOut(std::move(action), due);
+    }
   }
 }
 
@@ -60,6 +62,8 @@ void StrandSessionRunner::CarryOut(Action action, std::deque<Event>& outcomes) {
     try {
       collaborators_.records->Write(record->status);
       outcomes.push_back(Recorded{record->number});
+    } catch (const Deposed&) {
+      deposed_ = true;
     } catch (const std::exception& error) {
       outcomes.push_back(RecordFailed{record->number, error.what()});
     }

@@ -38,6 +38,7 @@ class StrandSessionRunner : public SessionRunner {
   const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
   /// Touched on the strand alone.
   JobSession session_;
+  bool deposed_ = false;
   /// Guards status_.
   mutable std::mutex mutex_;
   v1alpha1::FreezePipeJobStatus status_;

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -30,6 +31,11 @@ class MemoryStreams : public OrderSink {
     auto order = std::move(orders_[worker].front());
     orders_[worker].pop_front();
     return order;
+  }
+
+  size_t waiting(int worker) {
+    std::lock_guard lock(mutex_);
+    return orders_[worker].size();
   }
 
  private:
@@ -106,6 +112,34 @@ TEST(StrandSessionRunner, FailsTheJobWhenACheckpointCannotBeCompleted) {
   const auto end = collaborators.WaitForEnd();
   EXPECT_EQ(end.state(), v1alpha1::JobState::Failed);
   EXPECT_NE(end.message().find("step-00000020.partial"), std::string::npos) << end.message();
+}
+
+TEST(StrandSessionRunner, FallsSilentWhenAnotherCoordinatorLeads) {
+  class DeposedStore : public RecordStore {
+   public:
+    void Write(const v1alpha1::FreezePipeJobStatus&) override {
+      written.set_value();
+      throw Deposed("term 8 has written");
+    }
+    std::promise<void> written;
+  };
+  MemoryStreams streams;
+  TestCollaborators collaborators;
+  DeposedStore records;
+  Collaborators all = collaborators.All();
+  all.records = &records;
+  {
+    StrandSessionRunner runner(TwoWorkerSetup(""), &streams, all, std::chrono::milliseconds(1));
+    runner.Start();
+    collaborators.WaitForLaunches(2);
+    v1alpha1::Hello hello;
+    hello.set_incarnation("first");
+    runner.Post(WorkerAttached{hello});
+    runner.Post(GiveUp{"DeadlineExceeded: too long"});
+    records.written.get_future().wait();
+  }
+  EXPECT_TRUE(streams.Next(0).has_welcome());
+  EXPECT_EQ(streams.waiting(0), 0u) << "no Exit: the worker is another's by now";
 }
 
 }  // namespace

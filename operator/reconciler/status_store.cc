@@ -18,8 +18,7 @@ using v1alpha1::FreezePipeJobStatus;
 
 /// Another try can't succeed.
 bool IsFinal(const absl::Status& error) {
-  return absl::IsNotFound(error) || absl::IsFailedPrecondition(error) || absl::IsCancelled(error) ||
-         kube::IsInvalid(error);
+  return absl::IsNotFound(error) || absl::IsFailedPrecondition(error) || kube::IsInvalid(error);
 }
 
 }  // namespace
@@ -39,6 +38,7 @@ void StatusStore::Write(const FreezePipeJobStatus& status) {
     const absl::Status written = TryUpdate(
         Pods::kMayRun, [&](FreezePipeJobStatus* before) { *before = CarryOn(status, *before); });
     if (written.ok()) return;
+    if (absl::IsCancelled(written)) throw coordinator::Deposed(std::string(written.message()));
     if (IsFinal(written)) throw std::runtime_error(std::string(written.message()));
     // Somebody else changed the job: read it anew, at once.
     if (kube::IsConflict(written)) continue;
@@ -49,7 +49,9 @@ void StatusStore::Write(const FreezePipeJobStatus& status) {
 
 absl::Status StatusStore::Update(Pods pods,
                                  absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
-  std::lock_guard lock(writing_);
+  // Not to be held up by a record that waits for the API server.
+  const std::unique_lock lock(writing_, std::try_to_lock);
+  if (!lock) return absl::UnavailableError("the job's record is being written");
   while (true) {
     const absl::Status written = TryUpdate(pods, change);
     if (!kube::IsConflict(written)) return written;
@@ -66,8 +68,8 @@ absl::Status StatusStore::TryUpdate(Pods pods,
   const auto before = ReadStatus(*job);
   if (!before.ok()) return absl::FailedPreconditionError(before.status().message());
   if (before->term() > term_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "deposed: term ", before->term(), " has written the status, this is term ", term_));
+    return absl::CancelledError(absl::StrCat("deposed: term ", before->term(),
+                                             " has written the status, this is term ", term_));
   }
   FreezePipeJobStatus status = *before;
   change(&status);

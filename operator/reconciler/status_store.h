@@ -28,11 +28,13 @@ class StatusStore : public coordinator::RecordStore {
               Clock clock = std::chrono::system_clock::now);
 
   /// The session's status. Waits for an API server that is away: the record has to be safe before
-  /// its effect. Throws std::runtime_error when it can't be any more: the job was deleted, this
-  /// leader is deposed, the API server refuses it, or the client was stopped.
+  /// its effect. Throws coordinator::Deposed when another leader has written, or this one may not
+  /// any more (the client was stopped); std::runtime_error when the job was deleted or the API
+  /// server refuses it.
   void Write(const v1alpha1::FreezePipeJobStatus& status) override;
 
-  /// Changes the status as it stands, if that makes a difference; tried once. `change` is called
+  /// Changes the status as it stands, if that makes a difference; tried once. kUnavailable while a
+  /// record is being written. `change` is called
   /// while no other write is under way, perhaps several times.
   absl::Status Update(Pods pods,
                       absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
