@@ -8,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "cmd/freezepipe/checkpoint_folders.h"
 #include "cmd/freezepipe/event_log.h"
 #include "cmd/freezepipe/spec_difference.h"
-#include "operator/coordinator/checkpoint_index.h"
 #include "operator/manifest/manifest.h"
 #include "operator/report/json.h"
 
@@ -31,9 +31,9 @@ bool IsComplete(const OutputDirectory& output) {
 /// Fills in the newest sound checkpoint; none where there is no checkpoint at all.
 absl::Status FindCheckpoint(const OutputDirectory& output, const WorkerProgram& worker,
                             ResumePoint* point) {
-  const auto folders = coordinator::FindCheckpoints(output.checkpoints());
+  const auto folders = FindCheckpoints(output.checkpoints());
   for (auto folder = folders.begin(); folder != folders.end(); ++folder) {
-    const auto index = coordinator::ReadCheckpointIndex(*folder);
+    const auto index = ReadCheckpointIndex(*folder);
     if (!index.ok()) {
       point->damaged.emplace_back(index.status().message());
       continue;
@@ -44,7 +44,7 @@ absl::Status FindCheckpoint(const OutputDirectory& output, const WorkerProgram& 
       point->damaged.push_back(*std::move(damage));
       continue;
     }
-    point->checkpoint = coordinator::MakeResume(*index);
+    point->checkpoint = MakeResume(*index);
     std::for_each(
         std::make_reverse_iterator(folders.end()), std::make_reverse_iterator(folder + 1),
         [&](const auto& older) { point->checkpoint.older_checkpoints.push_back(older.step); });

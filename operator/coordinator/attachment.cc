@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operator/coordinator/checkpointing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
 #include "operator/coordinator/recovery.h"
@@ -31,6 +32,7 @@ void SayStarted(SessionState& state, const v1alpha1::Hello& hello) {
 
 /// Sends again what the same process may not have got before its stream broke.
 void RepeatOrders(SessionState& state, int worker) {
+  RepeatCompletions(state, worker);
   const bool member = state.Needed().contains(worker);
   const bool leads = state.current && worker == LeadOf(*state.current);
   switch (state.phase) {
@@ -84,6 +86,7 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
     const auto released_at = known.released_at;
     known = Worker{.alive = true};
     known.released_at = released_at;
+    GiveUpCompletions(state, worker);
   }
   known.attached = true;
   known.detached_since.reset();
@@ -126,6 +129,7 @@ void OnWorkerGone(SessionState& state, int worker, const std::string& why) {
   known = Worker{};
   known.released_at = released_at;
   known.release_noticed = release_noticed;
+  GiveUpCompletions(state, worker);
   if (state.phase == Phase::kConcluding) return;
   if (state.phase == Phase::kExiting) {
     ContinueExiting(state);

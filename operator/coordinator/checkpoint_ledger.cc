@@ -20,6 +20,7 @@ CheckpointLedger::CheckpointLedger(int layers, int keep) : layers_(layers), keep
 std::optional<WrittenCheckpoint> CheckpointLedger::Add(const v1alpha1::CheckpointWritten& written) {
   const int step = written.step();
   if (newest() && step <= *newest()) return std::nullopt;
+  if (!written_.empty() && step <= *written_.rbegin()) return std::nullopt;
 
   const std::vector<v1alpha1::FreezeLogEntry> log(written.freeze_log().begin(),
                                                   written.freeze_log().end());
@@ -33,7 +34,7 @@ std::optional<WrittenCheckpoint> CheckpointLedger::Add(const v1alpha1::Checkpoin
   if (static_cast<int>(partial.layers.size()) < layers_) return std::nullopt;
 
   WrittenCheckpoint done{.step = step, .freeze_log = log, .bytes = partial.bytes};
-  AddComplete(step);
+  written_.insert(step);
   partial_.erase(partial_.begin(), partial_.upper_bound(step));
   return done;
 }
@@ -44,6 +45,7 @@ std::optional<int> CheckpointLedger::newest() const {
 }
 
 void CheckpointLedger::AddComplete(int step) {
+  written_.erase(step);
   complete_.insert(step);
   if (complete_.size() > keep_) complete_.erase(complete_.begin());
 }

@@ -22,8 +22,9 @@ class CheckpointLedger {
   /// `keep`: so many complete checkpoints stay on disk.
   CheckpointLedger(int layers, int keep);
 
-  /// Says so once, when the last layer of a step was written. Layers written under another freeze
-  /// log than the step's others replace them: they come from a history that was restarted.
+  /// Says so once, when the last layer of a step was written: it is complete when AddComplete says
+  /// so. Layers written under another freeze log than the step's others replace them: they come
+  /// from a history that was restarted.
   std::optional<WrittenCheckpoint> Add(const v1alpha1::CheckpointWritten& written);
 
   /// Forgets what is not complete after this step: it will be written again.
@@ -34,6 +35,9 @@ class CheckpointLedger {
 
   /// There is a complete checkpoint of this step.
   void AddComplete(int step);
+
+  /// It will not be complete, though every layer was written.
+  void GiveUp(int step) { written_.erase(step); }
 
   /// The checkpoint of this step can't be read: the one before it is the newest then.
   void Drop(int step) { complete_.erase(step); }
@@ -48,6 +52,8 @@ class CheckpointLedger {
   int layers_;
   size_t keep_;
   std::set<int> complete_;
+  /// Every layer is on disk, and no more.
+  std::set<int> written_;
   std::map<int, Partial> partial_;
 };
 

@@ -21,6 +21,8 @@ constexpr int kKeepAliveTime = 10'000;
 constexpr int kKeepAliveTimeout = 10'000;
 /// Workers may ask as often, milliseconds.
 constexpr int kLeastPingInterval = 5'000;
+/// A Hello that tells all windows of a long job can be large, bytes.
+constexpr int kLargestMessage = 1 << 28;
 /// Streams that have said nothing are looked for so often.
 constexpr std::chrono::seconds kSilenceCheckPeriod{1};
 /// Streams get so long to end when the server goes.
@@ -86,6 +88,7 @@ class GrpcCoordinatorServer : public CoordinatorServer {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(options.listen_address, MakeCredentials(options.tls), &port_);
     builder.RegisterService(&service_);
+    builder.SetMaxReceiveMessageSize(kLargestMessage);
     // Without this a second server would share the port unnoticed.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveTime);

@@ -15,6 +15,11 @@ bool IsEnding(const SessionState& state) {
   return state.phase == Phase::kConcluding || state.phase == Phase::kExiting;
 }
 
+bool IsTraining(const SessionState& state) {
+  return state.phase == Phase::kRunning || state.phase == Phase::kPreparingLive ||
+         state.phase == Phase::kSwitching || state.phase == Phase::kSettling;
+}
+
 void EndAtOnce(SessionState& state) {
   for (const auto& [worker, unused] : state.workers) state.Kill(worker);
   state.phase = Phase::kOver;
@@ -93,21 +98,17 @@ void SendStop(SessionState& state) {
 }
 
 void OnFinished(SessionState& state, int worker, const v1alpha1::Finished& said) {
-  switch (state.phase) {
-    case Phase::kRunning:
-    case Phase::kPreparingLive:
-    case Phase::kSwitching:
-    case Phase::kSettling:
-      state.finished[worker] = said.step();
-      ConcludeIfFinished(state);
-      break;
-    default:
-      break;
-  }
+  if (!IsTraining(state)) return;
+  state.finished[worker] = said.step();
+  ConcludeIfFinished(state);
+}
+
+void ContinueFinishing(SessionState& state) {
+  if (IsTraining(state)) ConcludeIfFinished(state);
 }
 
 bool ConcludeIfFinished(SessionState& state) {
-  if (state.phase == Phase::kSettling) return false;
+  if (state.phase == Phase::kSettling || !state.completions.empty()) return false;
   int step = 0;
   for (const int member : state.Members()) {
     const auto finished = state.finished.find(member);

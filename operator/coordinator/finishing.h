@@ -32,7 +32,10 @@ void SendStop(SessionState& state);
 
 void OnFinished(SessionState& state, int worker, const v1alpha1::Finished& said);
 
-/// True when every member has finished: the job is concluded.
+/// Concludes the job, whatever training waits for, if every member has finished.
+void ContinueFinishing(SessionState& state);
+
+/// True when every member has finished and the last checkpoint is complete: the job is concluded.
 bool ConcludeIfFinished(SessionState& state);
 
 void OnRecordFailed(SessionState& state, const std::string& why);

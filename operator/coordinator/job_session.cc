@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "operator/coordinator/attachment.h"
+#include "operator/coordinator/checkpointing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
 #include "operator/coordinator/recovery.h"
@@ -80,6 +81,7 @@ void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& mess
       return Conclude(state, v1alpha1::JobState::Failed,
                       message.failure().reason() + ": " + message.failure().message());
     case Kind::kCheckpointCompleted:
+      return OnCheckpointCompleted(state, message.checkpoint_completed());
     case Kind::kCheckpointFound:
     case Kind::kHello:
     case Kind::KIND_NOT_SET:
@@ -108,6 +110,7 @@ void OnRecorded(SessionState& state, int number) {
 
 void OnTick(SessionState& state) {
   EnforceRelease(state);
+  EnforceCompletions(state);
   if (state.phase == Phase::kPreparingLive && state.now - state.next->since >= kPrepareLimit) {
     DropRepartition(state, "not every worker was prepared within " +
                                std::to_string(static_cast<int>(kPrepareLimit)) + " s");
@@ -133,10 +136,6 @@ struct Dispatch {
   void operator()(const WorkerGone& event) const { OnWorkerGone(state, event.worker, event.why); }
   void operator()(const Recorded& event) const { OnRecorded(state, event.number); }
   void operator()(const RecordFailed& event) const { OnRecordFailed(state, event.why); }
-  void operator()(const CheckpointFailed& event) const {
-    Conclude(state, v1alpha1::JobState::Failed,
-             "CheckpointError: step " + std::to_string(event.step) + ": " + event.why);
-  }
   void operator()(const StopRequested&) const { OnStopRequested(state); }
   void operator()(const GiveUp& event) const {
     Conclude(state, v1alpha1::JobState::Failed, event.why);

@@ -47,11 +47,6 @@ struct RecordFailed {
   int number = 0;
   std::string why;
 };
-/// The checkpoint of this step could not be completed: the job fails.
-struct CheckpointFailed {
-  int step = 0;
-  std::string why;
-};
 /// The person wants the job to stop at the next step, with a checkpoint.
 struct StopRequested {};
 /// The job is to fail, in good order: a deadline has passed, too many workers were lost.
@@ -63,7 +58,7 @@ struct GiveUp {
 struct Tick {};
 
 using Event = std::variant<JobStarted, WorkerAttached, WorkerSaid, StreamLost, WorkerGone, Recorded,
-                           RecordFailed, CheckpointFailed, StopRequested, GiveUp, Tick>;
+                           RecordFailed, StopRequested, GiveUp, Tick>;
 
 // ---- orders ----
 
@@ -84,12 +79,6 @@ struct Record {
   int number = 0;
   v1alpha1::FreezePipeJobStatus status;
 };
-/// All layers of this checkpoint are written: complete it (see checkpoint_index.h).
-struct CompleteCheckpoint {
-  int step = 0;
-  std::vector<v1alpha1::FreezeLogEntry> freeze_log;
-  std::vector<planner::WindowStatistics> windows;
-};
 /// Something a person or a log wants to know; its time is seconds since JobStarted.
 struct Notice {
   v1alpha1::JobEvent event;
@@ -97,8 +86,7 @@ struct Notice {
 /// The job is over; the session's status says how. Every worker has been told to exit.
 struct JobOver {};
 
-using Action =
-    std::variant<SendOrder, LaunchWorker, KillWorker, Record, CompleteCheckpoint, Notice, JobOver>;
+using Action = std::variant<SendOrder, LaunchWorker, KillWorker, Record, Notice, JobOver>;
 
 /// What is fixed for a session's life.
 struct JobSetup {
@@ -108,7 +96,10 @@ struct JobSetup {
   planner::RunShape shape;
   /// Fences this coordinator from deposed ones.
   int term = 1;
+  /// As the workers reach it; empty: no checkpoints are written.
   std::string checkpoint_directory;
+  /// The last checkpoint's weights are wanted as one file, in the folder of checkpoints.
+  bool export_weights = false;
   /// Set to go on from a checkpoint (`run --resume`): its step, freeze log and windows.
   struct Resume {
     int step = 0;

@@ -93,13 +93,6 @@ Json Describe(const Action& action) {
   if (const auto* record = std::get_if<Record>(&action)) {
     return {{"record", FromProto(record->status)}};
   }
-  if (const auto* complete = std::get_if<CompleteCheckpoint>(&action)) {
-    Json log = Json::array();
-    for (const auto& entry : complete->freeze_log) log.push_back(FromProto(entry));
-    Json windows = Json::array();
-    for (const auto& window : complete->windows) windows.push_back(window.step);
-    return {{"complete", complete->step}, {"freezeLog", log}, {"windows", windows}};
-  }
   if (const auto* notice = std::get_if<Notice>(&action))
     return {{"notice", FromProto(notice->event)}};
   return {{"over", true}};
@@ -205,8 +198,6 @@ class Scenario {
     if (step.contains("stop")) return {StopRequested{}};
     if (step.contains("recorded")) return {Recorded{last_record_}};
     if (step.contains("recordFailed")) return {RecordFailed{last_record_, step["recordFailed"]}};
-    if (step.contains("checkpointFailed"))
-      return {CheckpointFailed{step["checkpointFailed"], "disk full"}};
 
     std::vector<Event> events;
     for (const char* kind : {"attach", "said", "lost", "gone"}) {

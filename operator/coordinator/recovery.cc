@@ -136,7 +136,7 @@ void OnAborted(SessionState& state, int worker, const v1alpha1::Aborted& said) {
 }
 
 void ContinueRecovery(SessionState& state) {
-  if (state.phase != Phase::kGathering) return;
+  if (state.phase != Phase::kGathering || !state.completions.empty()) return;
   for (const int worker : state.Needed()) {
     const Worker& known = state.workers.at(worker);
     if (!known.attached || known.owes_aborted) return;

@@ -117,20 +117,4 @@ void OnEvaluation(SessionState& state, const v1alpha1::EvaluationReport& report)
   state.Say(std::move(event));
 }
 
-void OnCheckpointWritten(SessionState& state, const v1alpha1::CheckpointWritten& written) {
-  for (const auto& entry : written.freeze_log()) ConfirmFreeze(state, entry);
-  auto done = state.checkpoints.Add(written);
-  if (!done) return;
-  CompleteCheckpoint complete{.step = done->step, .freeze_log = done->freeze_log, .windows = {}};
-  for (const auto& window : state.windows) {
-    if (window.step <= done->step) complete.windows.push_back(window);
-  }
-  state.actions.push_back(std::move(complete));
-  state.status.set_checkpoint_step(done->step);
-  auto event = state.NewEvent();
-  event.mutable_checkpoint_done()->set_step(done->step);
-  event.mutable_checkpoint_done()->set_bytes(done->bytes);
-  state.Say(std::move(event));
-}
-
 }  // namespace freezepipe::coordinator

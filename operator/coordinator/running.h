@@ -13,6 +13,5 @@ void AdvanceTo(SessionState& state, int step);
 void OnStepReport(SessionState& state, const v1alpha1::StepReport& report);
 void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report);
 void OnEvaluation(SessionState& state, const v1alpha1::EvaluationReport& report);
-void OnCheckpointWritten(SessionState& state, const v1alpha1::CheckpointWritten& written);
 
 }  // namespace freezepipe::coordinator

@@ -26,6 +26,9 @@ inline constexpr Seconds kProfileLimit = 900;
 /// out after 60.
 inline constexpr Seconds kAbortLimit = 70;
 
+/// A worker that has not completed a checkpoint within this is ended, seconds.
+inline constexpr Seconds kCompletionLimit = 300;
+
 /// A released worker that is not gone within this is ended, seconds.
 inline constexpr Seconds kReleaseLimit = 10;
 

@@ -59,19 +59,33 @@ TEST(CheckpointLedger, ForgetsUnfinishedStepsThatComeAgain) {
   const auto done = ledger.Add(Written(10, {1}));
   ASSERT_TRUE(done);
   EXPECT_EQ(done->bytes, 20);
+  EXPECT_EQ(ledger.newest(), std::nullopt) << "it is not complete yet";
+  ledger.AddComplete(10);
   EXPECT_EQ(ledger.newest(), 10);
   EXPECT_TRUE(ledger.Add(Written(20, {0})));
 }
 
 TEST(CheckpointLedger, FallsBackToWhatIsKeptWhenTheNewestIsDropped) {
   CheckpointLedger ledger(1, 2);
-  for (const int step : {10, 20, 30}) EXPECT_TRUE(ledger.Add(Written(step, {0})));
+  for (const int step : {10, 20, 30}) {
+    EXPECT_TRUE(ledger.Add(Written(step, {0})));
+    ledger.AddComplete(step);
+  }
   ledger.Drop(30);
   EXPECT_EQ(ledger.newest(), 20);
   EXPECT_TRUE(ledger.Add(Written(30, {0}))) << "it is written again";
   ledger.Drop(30);
   ledger.Drop(20);
   EXPECT_EQ(ledger.newest(), std::nullopt) << "the first is no longer on disk";
+}
+
+TEST(CheckpointLedger, ACheckpointThatWasGivenUpIsWrittenAgain) {
+  CheckpointLedger ledger(1, 2);
+  EXPECT_TRUE(ledger.Add(Written(10, {0})));
+  EXPECT_FALSE(ledger.Add(Written(10, {0}))) << "said again";
+  ledger.GiveUp(10);
+  EXPECT_EQ(ledger.newest(), std::nullopt);
+  EXPECT_TRUE(ledger.Add(Written(10, {0})));
 }
 
 v1alpha1::WindowReport Window(int generation, int stage, int step, int layer, double value) {

@@ -90,6 +90,14 @@ struct OutstandingFreeze {
   std::optional<int> sent_to = {};
 };
 
+/// A checkpoint that a worker was told to complete.
+struct Completion {
+  v1alpha1::CompleteCheckpoint order;
+  int worker = 0;
+  double bytes = 0;
+  Seconds since = 0;
+};
+
 /// What a durable record was written for.
 struct PendingRecord {
   enum class Purpose { kStart, kSettled, kFreeze, kEnd, kNote };
@@ -142,6 +150,8 @@ struct SessionState {
   std::vector<planner::WindowStatistics> windows;
   WindowCollector collector;
   CheckpointLedger checkpoints;
+  /// By step.
+  std::map<int, Completion> completions;
 
   // ---- recovery ----
   Seconds gathering_since = 0;

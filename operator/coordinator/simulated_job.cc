@@ -124,11 +124,6 @@ void SimulatedJob::CarryOut(const Action& action) {
     if (record->status.generation() < recorded_generation_) Breach("a generation that went back");
     recorded_generation_ = record->status.generation();
     cluster_events_.push_back(Recorded{record->number});
-  } else if (const auto* complete = std::get_if<CompleteCheckpoint>(&action)) {
-    if (static_cast<int>(written_[complete->step].size()) != options_.layers) {
-      Breach("a checkpoint completed without all layers");
-    }
-    complete_[complete->step] = written_[complete->step];
   } else if (const auto* notice = std::get_if<Notice>(&action)) {
     if (notice->event.has_repartition_done()) {
       ++repartitions_;

@@ -85,6 +85,14 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
         return copy.first != process.step || !OwnsLayer(*process.running, worker, layer);
       });
     }
+  } else if (order.has_complete_checkpoint()) {
+    const int step = order.complete_checkpoint().index().step();
+    if (static_cast<int>(written_[step].size()) != options_.layers) {
+      Breach("a checkpoint completed without all layers");
+    }
+    complete_[step] = written_[step];
+    answer.mutable_checkpoint_completed()->set_step(step);
+    Say(worker, answer);
   } else if (order.has_release()) {
     if (process.running) Breach("a release of a worker that trains");
     answer.mutable_released();

@@ -3,17 +3,12 @@
 #include <exception>
 #include <utility>
 
-#include "operator/coordinator/checkpoint_index.h"
-
 namespace freezepipe::coordinator {
 
 StrandSessionRunner::StrandSessionRunner(JobSetup setup, OrderSink* orders,
                                          Collaborators collaborators,
                                          std::chrono::milliseconds tick_period)
-    : layer_names_(setup.layer_names),
-      checkpoint_directory_(setup.checkpoint_directory),
-      checkpoints_kept_(setup.spec.checkpoint().keep()),
-      orders_(orders),
+    : orders_(orders),
       collaborators_(collaborators),
       session_(std::move(setup)),
       status_(session_.status()),
@@ -67,20 +62,10 @@ void StrandSessionRunner::CarryOut(Action action, std::deque<Event>& outcomes) {
     } catch (const std::exception& error) {
       outcomes.push_back(RecordFailed{record->number, error.what()});
     }
-  } else if (const auto* complete = std::get_if<CompleteCheckpoint>(&action)) {
-    Complete(*complete, outcomes);
   } else if (const auto* notice = std::get_if<Notice>(&action)) {
     collaborators_.listener->OnEvent(notice->event);
   } else {
     collaborators_.listener->OnOver(session_.status());
-  }
-}
-
-void StrandSessionRunner::Complete(const CompleteCheckpoint& action, std::deque<Event>& outcomes) {
-  const auto status = CompleteCheckpointFolder(
-      checkpoint_directory_, MakeCheckpointIndex(action, layer_names_), checkpoints_kept_);
-  if (!status.ok()) {
-    outcomes.push_back(CheckpointFailed{action.step, std::string(status.message())});
   }
 }
 

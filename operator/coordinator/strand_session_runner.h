@@ -27,12 +27,8 @@ class StrandSessionRunner : public SessionRunner {
  private:
   void Handle(Event event);
   void CarryOut(Action action, std::deque<Event>& outcomes);
-  void Complete(const CompleteCheckpoint& action, std::deque<Event>& outcomes);
   Seconds Now() const;
 
-  const std::vector<std::string> layer_names_;
-  const std::string checkpoint_directory_;
-  const int checkpoints_kept_;
   OrderSink* const orders_;
   const Collaborators collaborators_;
   const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();

@@ -90,30 +90,6 @@ TEST(StrandSessionRunner, FailsTheJobWhenTheDiskIsFull) {
   EXPECT_EQ(end.message(), "RecordError: disk full");
 }
 
-TEST(StrandSessionRunner, FailsTheJobWhenACheckpointCannotBeCompleted) {
-  MemoryStreams streams;
-  TestCollaborators collaborators;
-  StrandSessionRunner runner(TwoWorkerSetup("/proc/no-such-folder"), &streams, collaborators.All(),
-                             std::chrono::milliseconds(1));
-  runner.Start();
-  collaborators.WaitForLaunches(2);
-  v1alpha1::Hello hello;
-  hello.set_incarnation("first");
-  runner.Post(WorkerAttached{hello});
-  v1alpha1::WorkerMessage message;
-  auto* written = message.mutable_checkpoint_written();
-  written->set_step(20);
-  for (int layer = 0; layer < 4; ++layer) written->add_layers(layer);
-  runner.Post(WorkerSaid{0, message});
-  while (!streams.Next(0).has_exit()) {
-  }
-  runner.OnWorkerExit(0, {.clean = true, .why = "exited"});
-  runner.OnWorkerExit(1, {.clean = true, .why = "exited"});
-  const auto end = collaborators.WaitForEnd();
-  EXPECT_EQ(end.state(), v1alpha1::JobState::Failed);
-  EXPECT_NE(end.message().find("step-00000020.partial"), std::string::npos) << end.message();
-}
-
 TEST(StrandSessionRunner, FallsSilentWhenAnotherCoordinatorLeads) {
   class DeposedStore : public RecordStore {
    public:

@@ -8,8 +8,6 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "freezepipe/v1alpha1/coordinator.pb.h"
-
 namespace freezepipe::worker {
 namespace {
 
@@ -21,7 +19,6 @@ std::string Padded(const char* format, int number) {
   return text;
 }
 
-std::string StepFolder(int step) { return Padded("step-%08d", step); }
 std::string LayerFile(int layer) { return Padded("layer-%04d.safetensors", layer); }
 
 LayerState ReadLayerAt(const fs::path& path, int step) {
@@ -31,7 +28,18 @@ LayerState ReadLayerAt(const fs::path& path, int step) {
                            std::to_string(step));
 }
 
-v1alpha1::CheckpointIndex ReadIndex(const fs::path& path) {
+}  // namespace
+
+fs::path CheckpointFolder(const fs::path& checkpoints, int step) {
+  return checkpoints / Padded("step-%08d", step);
+}
+
+fs::path PartialFolder(const fs::path& checkpoints, int step) {
+  return CheckpointFolder(checkpoints, step) += kPartialSuffix;
+}
+
+v1alpha1::CheckpointIndex ReadCheckpointIndex(const fs::path& checkpoint) {
+  const fs::path path = checkpoint / kIndexFile;
   std::ifstream file(path);
   const std::string json(std::istreambuf_iterator<char>(file), {});
   v1alpha1::CheckpointIndex index;
@@ -40,15 +48,13 @@ v1alpha1::CheckpointIndex ReadIndex(const fs::path& path) {
   return index;
 }
 
-}  // namespace
-
 LayerState ReadCheckpointLayer(const fs::path& checkpoints, int step, int layer) {
-  return ReadLayerAt(checkpoints / StepFolder(step) / LayerFile(layer), step);
+  return ReadLayerAt(CheckpointFolder(checkpoints, step) / LayerFile(layer), step);
 }
 
 std::string DamageOf(const fs::path& checkpoint) {
   try {
-    const auto index = ReadIndex(checkpoint / "checkpoint.json");
+    const auto index = ReadCheckpointIndex(checkpoint);
     for (int layer = 0; layer < index.layers_size(); ++layer) {
       const fs::path path = checkpoint / LayerFile(layer);
       const LayerState state = ReadLayerAt(path, index.step());
@@ -72,8 +78,8 @@ void CheckpointWriter::Wait() {
 
 void CheckpointWriter::Write(int step, std::vector<Item> layers, Done done) {
   Wait();
-  thread_ = std::jthread([folder = checkpoints_ / (StepFolder(step) + ".partial"),
-                          layers = std::move(layers), done = std::move(done)] {
+  thread_ = std::jthread([folder = PartialFolder(checkpoints_, step), layers = std::move(layers),
+                          done = std::move(done)] {
     int64_t bytes = 0;
     try {
       fs::create_directories(folder);

@@ -56,14 +56,18 @@ void WriteDurably(const std::filesystem::path& path, const std::vector<std::stri
       for (const std::string_view piece : pieces) file.Write(piece);
       file.Sync();
     }
-    std::filesystem::rename(temporary, path);
-    const std::filesystem::path folder = path.parent_path();
-    File(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY).Sync();
+    RenameDurably(temporary, path);
   } catch (const std::runtime_error&) {
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
     throw;
   }
+}
+
+void RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::filesystem::rename(from, to);
+  const std::filesystem::path folder = to.parent_path();
+  File(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY).Sync();
 }
 
 }  // namespace freezepipe::worker

@@ -11,4 +11,8 @@ namespace freezepipe::worker {
 /// naming the file.
 void WriteDurably(const std::filesystem::path& path, const std::vector<std::string_view>& pieces);
 
+/// Renames, replacing an empty target, and makes that durable. Throws std::runtime_error naming the
+/// target.
+void RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
+
 }  // namespace freezepipe::worker

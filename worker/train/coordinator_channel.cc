@@ -18,6 +18,9 @@ constexpr int kKeepAlive = 10'000;
 /// answer at all.
 constexpr int kConnectLimit = 5'000;
 
+/// An order that tells all windows of a long job can be large, bytes.
+constexpr int kLargestOrder = 1 << 28;
+
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -39,6 +42,7 @@ CoordinatorAddress AddressFromEnvironment(std::string target) {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const CoordinatorAddress& address) {
   grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kLargestOrder);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAlive);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAlive);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectLimit);

@@ -54,11 +54,20 @@ CoordinatorClient::~CoordinatorClient() {
 void CoordinatorClient::Send(WorkerMessage message) {
   const std::lock_guard lock(mutex_);
   if (Standing(message)) standing_[message.kind_case()] = message;
-  // Training may go on from before that checkpoint, and write it anew.
-  if (message.has_aborted()) standing_.erase(WorkerMessage::kCheckpointWritten);
+  if (message.has_window() && windows_.size() < kMostKept) windows_.push_back(message);
+  // Training may go on from before that, and come there anew.
+  if (message.has_aborted()) {
+    standing_.erase(WorkerMessage::kCheckpointWritten);
+    standing_.erase(WorkerMessage::kFinished);
+  }
   if (message.has_step() && !queue_.empty() && queue_.back().has_step()) queue_.pop_back();
   if (queue_.size() < kMostKept) queue_.push_back(std::move(message));
   changed_.notify_all();
+}
+
+void CoordinatorClient::Remembered(int step) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(windows_, [&](const auto& message) { return message.window().step() <= step; });
 }
 
 void CoordinatorClient::Flush(std::chrono::seconds limit) {
@@ -104,21 +113,22 @@ grpc::Status CoordinatorClient::Attach(std::stop_token stop) {
   const auto stream = stub->Attach(&context);
   WorkerMessage hello;
   *hello.mutable_hello() = make_hello_();
-  if (stream->Write(hello)) {
+  v1alpha1::Order order;
+  // Until the first order nothing else is said: one that doesn't lead would lose it.
+  if (stream->Write(hello) && stream->Read(&order)) {
+    heard_ = true;
+    on_order_(order);
     std::deque<WorkerMessage> again;
     {
       const std::lock_guard lock(mutex_);
+      again = windows_;
       for (const auto& [kind, message] : standing_) again.push_back(message);
     }
     for (const auto& message : again) stream->Write(message);
     std::jthread writer([&](std::stop_token stop) {
       Write(stop, [&](const WorkerMessage& message) { return stream->Write(message); });
     });
-    v1alpha1::Order order;
-    while (stream->Read(&order)) {
-      heard_ = true;
-      on_order_(order);
-    }
+    while (stream->Read(&order)) on_order_(order);
   }
   // The coordinator has ended it; if not, the destructor does.
   const grpc::Status end = stream->Finish();

@@ -38,8 +38,11 @@ class CoordinatorClient {
 
   /// Returns at once. What says where the worker stands (Prepared, Switched, Settled, the newest
   /// CheckpointWritten, Finished, Failure) is said again on every new stream, in this order, since
-  /// the old one may have lost it.
+  /// the old one may have lost it; before it the window reports that nobody remembers yet.
   void Send(v1alpha1::WorkerMessage message);
+
+  /// Windows up to this step are remembered.
+  void Remembered(int step);
 
   /// Waits until everything was handed to the network, or the time is up.
   void Flush(std::chrono::seconds limit);
@@ -62,6 +65,7 @@ class CoordinatorClient {
   std::condition_variable_any changed_;
   std::deque<v1alpha1::WorkerMessage> queue_;
   std::map<int, v1alpha1::WorkerMessage> standing_;  // by kind, the order they are said in
+  std::deque<v1alpha1::WorkerMessage> windows_;      // not remembered yet
   bool writing_ = false;
   grpc::ClientContext* context_ = nullptr;
   std::jthread thread_;

@@ -32,9 +32,14 @@ class ForgetfulCoordinator : public v1alpha1::Coordinator::Service {
   grpc::Status Attach(grpc::ServerContext*, Stream* stream) override {
     std::vector<WorkerMessage::KindCase> kinds;
     WorkerMessage message;
-    while (kinds.size() < messages_ && stream->Read(&message)) kinds.push_back(message.kind_case());
+    while (kinds.size() < messages_ && stream->Read(&message)) {
+      kinds.push_back(message.kind_case());
+      v1alpha1::Order welcome;
+      welcome.mutable_welcome();
+      if (message.has_hello()) stream->Write(welcome);
+    }
     if (std::exchange(first_, false)) {
-      messages_ = 3;
+      messages_ = 4;
       lost_.set_value();
     } else {
       second_.set_value(kinds);
@@ -78,8 +83,9 @@ TEST(CoordinatorClient, SaysAgainOnANewStreamWhereTheWorkerStands) {
     client.Send(Of([](WorkerMessage* message) { message->mutable_checkpoint_written(); }));
     client.Start();
     coordinator.lost_.get_future().wait();
-    EXPECT_THAT(second.get(), ElementsAre(WorkerMessage::kHello, WorkerMessage::kCheckpointWritten,
-                                          WorkerMessage::kFinished));
+    EXPECT_THAT(second.get(),
+                ElementsAre(WorkerMessage::kHello, WorkerMessage::kWindow,
+                            WorkerMessage::kCheckpointWritten, WorkerMessage::kFinished));
   }
   server->Shutdown();
 }

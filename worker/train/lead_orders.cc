@@ -11,7 +11,7 @@ void LeadOrders::ScheduleFreeze(const v1alpha1::FreezeLogEntry& entry) {
 
 void LeadOrders::Switch(int generation) {
   const std::lock_guard lock(mutex_);
-  generation_ = generation;
+  generation_ = switching_to_ = generation;
 }
 
 void LeadOrders::Stop() {
@@ -22,8 +22,18 @@ void LeadOrders::Stop() {
 void LeadOrders::Clear() {
   const std::lock_guard lock(mutex_);
   entry_.reset();
-  generation_ = 0;
+  generation_ = switching_to_ = 0;
   stop_ = false;
+}
+
+int LeadOrders::switching_to() const {
+  const std::lock_guard lock(mutex_);
+  return switching_to_;
+}
+
+bool LeadOrders::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stop_;
 }
 
 void LeadOrders::PutInto(StepHeader* header) {

@@ -38,6 +38,7 @@ Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoin
       take_preparation_(std::move(take_preparation)),
       say_(std::move(say)),
       reporter_(job, say_),
+      writes_checkpoints_(!checkpoints.empty()),
       writer_(checkpoints) {}
 
 void Trainer::Abort() {
@@ -46,9 +47,22 @@ void Trainer::Abort() {
   if (generation_ != nullptr) generation_->Abort();
 }
 
+void Trainer::Describe(v1alpha1::Hello* hello) const {
+  const std::lock_guard lock(mutex_);
+  if (!plan_) return;
+  *hello->mutable_plan() = *plan_;
+  hello->set_stands_still(left_ || abort_requested_);
+  hello->mutable_freeze_log()->Assign(log_.begin(), log_.end());
+}
+
+void Trainer::SetLog(FreezeLog log) {
+  const std::lock_guard lock(mutex_);
+  log_ = std::move(log);
+}
+
 void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Start& start) {
   const auto generation = preparation->TakeGeneration();
-  log_.assign(start.freeze_log().begin(), start.freeze_log().end());
+  SetLog({start.freeze_log().begin(), start.freeze_log().end()});
   reporter_.Reset();
   orders_.Clear();
   auto layers =
@@ -102,6 +116,8 @@ void Trainer::Enter(std::shared_ptr<Generation> generation, HeldLayers::Layers l
     const std::lock_guard lock(mutex_);
     generation_ = std::move(generation);
     highest_generation_ = generation_->number();
+    plan_ = generation_->plan();
+    left_ = false;
   }
   if (!member) return;
   stage_ = std::make_unique<Stage>(job_, std::move(stage));
@@ -117,6 +133,7 @@ void Trainer::Leave() {
   const std::lock_guard lock(mutex_);
   if (generation_ != nullptr) generation_->Abort();
   generation_.reset();
+  left_ = true;
 }
 
 void Trainer::Loop() {
@@ -152,7 +169,9 @@ StepHeader Trainer::NextHeader() {
   Expect(header.boundary == BoundaryAt(log_, step_),
          "frozen boundary differs between stages at step " + std::to_string(step_));
   if (header.new_boundary > 0) {
-    log_.push_back(NewEntry(header));
+    FreezeLog log = log_;
+    log.push_back(NewEntry(header));
+    SetLog(std::move(log));
     if (generation_->lead()) SayFreezeScheduled(log_.back());
   }
   return header;
@@ -249,6 +268,7 @@ void Trainer::Step() {
 }
 
 void Trainer::Checkpoint() {
+  if (!writes_checkpoints_) return;
   written_ = step_;
   if (generation_->position().replica != 0) return;
   WorkerMessage message;

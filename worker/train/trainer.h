@@ -23,6 +23,7 @@ class Trainer {
   /// Gives the preparation of a generation that a header switches to.
   using TakePreparation = std::function<std::shared_ptr<Preparation>(int generation)>;
 
+  /// `checkpoints`: empty if none are to be written.
   Trainer(const JobContext& job, int worker, const std::string& checkpoints, HeldLayers& held,
           LeadOrders& orders, TakePreparation take_preparation, Reporter::Say say);
 
@@ -37,6 +38,9 @@ class Trainer {
 
   /// The highest entered so far, 0 for none. From any thread.
   int generation() const { return highest_generation_; }
+
+  /// The plan entered last, whether it stands still, and the freeze log. From any thread.
+  void Describe(v1alpha1::Hello* hello) const;
 
  private:
   /// Layers for the stage in the new generation: those held, those fetched, fresh ones.
@@ -56,6 +60,7 @@ class Trainer {
   void Step();
   void Checkpoint();
   void Finish();
+  void SetLog(FreezeLog log);
 
   const JobContext& job_;
   const int worker_;
@@ -64,12 +69,17 @@ class Trainer {
   const TakePreparation take_preparation_;
   const Reporter::Say say_;
   Reporter reporter_;
+  const bool writes_checkpoints_;
   CheckpointWriter writer_;
 
   std::atomic<bool> abort_requested_ = false;
   std::atomic<int> highest_generation_ = 0;
-  std::mutex mutex_;  // guards generation_ against Abort
+  // Guards generation_ against Abort; plan_, left_ and log_, which the training thread alone
+  // changes, against Describe.
+  mutable std::mutex mutex_;
   std::shared_ptr<Generation> generation_;
+  std::optional<v1alpha1::Plan> plan_;
+  bool left_ = false;
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Pipeline> pipeline_;
   FreezeLog log_;

@@ -9,6 +9,7 @@
 
 #include "worker/model/spec_error.h"
 #include "worker/train/profile.h"
+#include "worker/train/session_memory.h"
 
 namespace freezepipe::worker {
 namespace {
@@ -64,9 +65,14 @@ v1alpha1::Hello Worker::MakeHello() {
   hello.set_device(options_.device.str());
   hello.set_memory_bytes(options_.memory_bytes);
   hello.set_term(term_);
-  hello.set_generation(trainer_ != nullptr ? trainer_->generation() : 0);
+  hello.set_generation(generation_);
   hello.set_node(options_.node.empty() ? HostName() : options_.node);
   for (auto& copy : held_.Holdings()) *hello.add_holdings() = std::move(copy);
+  if (trainer_ != nullptr) trainer_->Describe(&hello);
+  if (next_ && next_->generation() > hello.plan().generation()) *hello.mutable_next() = *next_;
+  hello.set_switching_to(lead_orders_.switching_to());
+  hello.set_stopping(lead_orders_.stopping());
+  *hello.mutable_memory() = memory_;
   return hello;
 }
 
@@ -75,7 +81,7 @@ void Worker::Say(WorkerMessage message) { client_->Send(std::move(message)); }
 void Worker::OnOrder(const Order& order) {
   {
     const std::lock_guard lock(mutex_);
-    if (order.term() < term_) return;  // of a deposed coordinator
+    if (order.term() < term_ || leaving_) return;  // of a deposed coordinator, or too late
     term_ = order.term();
   }
   switch (order.kind_case()) {
@@ -91,6 +97,12 @@ void Worker::OnOrder(const Order& order) {
       return lead_orders_.Stop();
     case Order::kRetire:
       return held_.DropRetained();
+    case Order::kCompleteCheckpoint:
+      return keeper_.Complete(checkpoints_, order.complete_checkpoint());
+    case Order::kFindCheckpoint:
+      return keeper_.Find(checkpoints_);
+    case Order::kRemember:
+      return Remember(order.remember());
     default:
       break;
   }
@@ -99,9 +111,12 @@ void Worker::OnOrder(const Order& order) {
     leaving_ = leaving_ || !order.has_abort();
     if (preparation_ != nullptr) preparation_->Abandon();
     preparation_.reset();
+    next_.reset();
     held_.Leave();
     if (trainer_ != nullptr) trainer_->Abort();
   }
+  // Orders that are carried out here may come before the other thread has seen it.
+  if (order.has_welcome()) checkpoints_ = order.welcome().checkpoint_directory();
   orders_.push_back(order);
   changed_.notify_all();
 }
@@ -137,12 +152,14 @@ bool Worker::Carry(const Order& order) {
       SayAborted(order.abort().generation(), "ordered");
       return true;
     case Order::kRelease: {
+      keeper_.Wait();
       WorkerMessage message;
       message.mutable_released();
       Say(std::move(message));
       return false;
     }
     case Order::kExit:
+      keeper_.Wait();
       return false;
     default:
       return true;
@@ -154,9 +171,8 @@ void Worker::Welcome(const v1alpha1::Welcome& welcome) {
   try {
     at::set_num_threads(welcome.spec().worker().threads());
     auto job = std::make_unique<JobContext>(welcome.spec(), options_.device);
-    checkpoints_ = welcome.checkpoint_directory();
     auto trainer = std::make_unique<Trainer>(
-        *job, options_.worker, checkpoints_, held_, lead_orders_,
+        *job, options_.worker, welcome.checkpoint_directory(), held_, lead_orders_,
         [this](int generation) { return TakePreparation(generation); },
         [this](WorkerMessage message) { Say(std::move(message)); });
     const std::lock_guard lock(mutex_);
@@ -182,6 +198,15 @@ void Worker::Profile() {
   }
 }
 
+void Worker::Remember(const v1alpha1::Remember& order) {
+  {
+    const std::lock_guard lock(mutex_);
+    worker::Remember(order, &memory_);
+  }
+  const auto& windows = order.memory().windows();
+  if (!windows.empty()) client_->Remembered(windows.rbegin()->step());
+}
+
 void Worker::Prepare(const v1alpha1::Prepare& order) {
   const int number = order.plan().generation();
   const auto say_prepared = [this, number] {
@@ -204,6 +229,8 @@ void Worker::Prepare(const v1alpha1::Prepare& order) {
     return;
   }
   if (trainer_ != nullptr && trainer_->generation() >= number) return;
+  generation_ = std::max(generation_, number);
+  next_ = order.plan();
   if (preparation_ != nullptr) preparation_->Abandon();
   Preparation::Means means{.worker = options_.worker,
                            .control = control_backend_.get(),
@@ -227,6 +254,10 @@ std::shared_ptr<Preparation> Worker::TakePreparation(int generation) {
 }
 
 void Worker::AbandonPreparation(int generation) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (next_ && next_->generation() == generation) next_.reset();
+  }
   const auto preparation = TakePreparation(generation);
   if (preparation != nullptr) preparation->Abandon();
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "freezepipe/v1alpha1/coordinator.pb.h"
+#include "worker/train/checkpoint_keeper.h"
 #include "worker/train/coordinator_client.h"
 #include "worker/train/trainer.h"
 
@@ -51,6 +52,7 @@ class Worker {
   void Train(const v1alpha1::Start& start);
   void SayAborted(int generation, const std::string& reason);
   void Fail(const std::string& reason, const std::string& message);
+  void Remember(const v1alpha1::Remember& order);
   std::shared_ptr<Preparation> TakePreparation(int generation);
   void AbandonPreparation(int generation);
   void Say(v1alpha1::WorkerMessage message);
@@ -61,12 +63,17 @@ class Worker {
   const std::unique_ptr<BackendFactory> control_backend_, device_backend_;
   HeldLayers held_;
   LeadOrders lead_orders_;
-  std::string checkpoints_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<v1alpha1::Order> orders_;
   int term_ = 0;
+  /// Highest generation that it was told of.
+  int generation_ = 0;
+  /// What it was told to prepare last; not in force if the trainer has not entered it.
+  std::optional<v1alpha1::Plan> next_;
+  v1alpha1::Memory memory_;
+  std::string checkpoints_;
   bool leaving_ = false;
   /// Why there will be no order, if so.
   std::optional<std::string> alone_;
@@ -74,6 +81,8 @@ class Worker {
   std::unique_ptr<JobContext> job_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<CoordinatorClient> client_;
+  /// Last: it says what it has done.
+  CheckpointKeeper keeper_{[this](v1alpha1::WorkerMessage message) { Say(std::move(message)); }};
 };
 
 }  // namespace freezepipe::worker

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace freezepipe::coordinator {
+namespace freezepipe::cli {
 
 /// Writes the file so that, whatever happens, it is whole or as it was: a new file, fsync, rename,
 /// fsync of the folder. Errors name the file.
@@ -14,4 +14,4 @@ absl::Status WriteDurably(const std::filesystem::path& file, std::string_view co
 /// Renames, replacing an empty target, and makes that durable.
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
 
-}  // namespace freezepipe::coordinator
+}  // namespace freezepipe::cli

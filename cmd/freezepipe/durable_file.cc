@@ -1,4 +1,4 @@
-#include "operator/coordinator/durable_file.h"
+#include "cmd/freezepipe/durable_file.h"
 
 #include <absl/cleanup/cleanup.h>
 #include <absl/strings/str_cat.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-namespace freezepipe::coordinator {
+namespace freezepipe::cli {
 namespace {
 
 absl::Status ErrnoOf(const char* what, const std::filesystem::path& path) {
@@ -53,4 +53,4 @@ absl::Status RenameDurably(const std::filesystem::path& from, const std::filesys
   return SyncFolder(to.parent_path());
 }
 
-}  // namespace freezepipe::coordinator
+}  // namespace freezepipe::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "operator/coordinator/session_state.h"
+
+namespace freezepipe::coordinator {
+
+// A checkpoint, beside training.
+//
+//   1. CheckpointWritten from replica 0 of every stage: all layers are on disk
+//   2. CompleteCheckpoint to the lead, again when it comes back
+//   3. CheckpointCompleted: it counts
+//
+// If the worker of step 2 is lost the checkpoint is given up, and an older one counts. A restart
+// waits for step 3, since the checkpoint is of the history that it goes on with.
+
+/// Step 1, and 2 when it was the last.
+void OnCheckpointWritten(SessionState& state, const v1alpha1::CheckpointWritten& written);
+
+/// Step 2 again, to a worker that was away.
+void RepeatCompletions(SessionState& state, int worker);
+
+/// Step 3.
+void OnCheckpointCompleted(SessionState& state, const v1alpha1::CheckpointCompleted& said);
+
+/// Ends workers that take too long over step 2.
+void EnforceCompletions(SessionState& state);
+
+/// The worker is lost.
+void GiveUpCompletions(SessionState& state, int worker);
+
+}  // namespace freezepipe::coordinator
