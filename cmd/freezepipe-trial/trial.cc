@@ -26,9 +26,12 @@ bool IsTrue(const kube::Json& condition) { return condition.value("status", "") 
 /// What is told when it changes.
 std::string Summary(const kube::Json& job) {
   const kube::Json status = job.value("status", kube::Json::object());
-  return absl::StrCat(status.value("state", "not seen yet"), ", ", status.value("stageCount", 0),
-                      " stages, ", status.value("boundary", 0), " layers frozen, ",
-                      status.value("freedWorkers", 0), " workers freed");
+  const auto count = [&](const char* list) {
+    return status.value(list, kube::Json::array()).size();
+  };
+  return absl::StrCat(status.value("state", "not seen yet"), ", ", status.value("boundary", 0),
+                      " layers frozen, ", count("workers"), " workers train, ",
+                      count("releasedWorkers"), " freed");
 }
 
 std::string Why(const kube::Json& condition) {

@@ -28,7 +28,7 @@ def tries_itself(scenario, namespace, what):
         failed = str(error)
     told = cluster.kubectl("logs", "freezepipe-trial", "-n", namespace)
     scenario.check(what, not failed, f"{failed}\n{told}")
-    scenario.check("its job shrank", "1 workers freed" in told, told)
+    scenario.check("its job shrank", "Succeeded, 2 layers frozen, 1 workers train, 1 freed" in told, told)
 
 
 def roles(kind, namespace=""):
