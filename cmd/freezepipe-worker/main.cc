@@ -23,17 +23,12 @@ namespace {
 
 using google::protobuf::Message;
 
-/// `where` begins the error message.
-v1alpha1::FreezePipeJobSpec ParseSpec(const std::string& json, const std::string& where) {
-  v1alpha1::FreezePipeJobSpec spec;
-  const auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
-  if (!status.ok()) throw std::runtime_error(where + ": " + status.ToString());
-  return spec;
-}
-
 v1alpha1::FreezePipeJobSpec ReadSpec() {
   const std::string json(std::istreambuf_iterator<char>(std::cin), {});
-  return ParseSpec(json, "spec on standard input");
+  v1alpha1::FreezePipeJobSpec spec;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, &spec);
+  if (!status.ok()) throw std::runtime_error("spec on standard input: " + status.ToString());
+  return spec;
 }
 
 void PrintJson(const Message& message) {
@@ -128,11 +123,9 @@ int Main(int argc, char** argv) {
     Train(options, device);
   });
 
-  std::string spec;
-  auto* describe = app.add_subcommand("describe", "Print what a job spec (JSON) amounts to");
-  auto* given = describe->add_option("--spec", spec, "The spec; not given: from standard input");
-  describe->callback(
-      [&] { PrintJson(Describe(given->empty() ? ReadSpec() : ParseSpec(spec, "--spec"))); });
+  auto* describe =
+      app.add_subcommand("describe", "Print what a job spec (JSON on standard input) amounts to");
+  describe->callback([] { PrintJson(Describe(ReadSpec())); });
 
   auto* profile =
       app.add_subcommand("profile", "Measure the layers of a job spec (JSON on standard input)");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "operator/coordinator/checkpointing.h"
+#include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
 #include "operator/coordinator/recovery.h"
@@ -87,6 +88,7 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
     known = Worker{.alive = true};
     known.released_at = released_at;
     GiveUpCompletions(state, worker);
+    OnDescriberAway(state, worker);
   }
   known.attached = true;
   known.detached_since.reset();
@@ -102,7 +104,10 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
     ReleaseWorker(state, worker);
     return;
   }
-  if (!same_process) SayStarted(state, hello);
+  if (!same_process) {
+    SayStarted(state, hello);
+    SendDescriptionToRemember(state, worker);
+  }
   if (state.phase == Phase::kConcluding) return;
   if (replaced) OnWorkerLost(state, worker, "its process was restarted");
   if (same_process) RepeatOrders(state, worker);
@@ -115,6 +120,7 @@ void OnStreamLost(SessionState& state, int worker) {
   if (found == state.workers.end() || !found->second.attached) return;
   found->second.attached = false;
   found->second.detached_since = state.now;
+  OnDescriberAway(state, worker);
   if (state.phase == Phase::kProfiling && worker == ProfilingWorker(state)) {
     state.phase = Phase::kAttaching;
   }
@@ -130,6 +136,7 @@ void OnWorkerGone(SessionState& state, int worker, const std::string& why) {
   known.released_at = released_at;
   known.release_noticed = release_noticed;
   GiveUpCompletions(state, worker);
+  OnDescriberAway(state, worker);
   if (state.phase == Phase::kConcluding) return;
   if (state.phase == Phase::kExiting) {
     ContinueExiting(state);

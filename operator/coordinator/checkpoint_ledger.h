@@ -22,6 +22,9 @@ class CheckpointLedger {
   /// `keep`: so many complete checkpoints stay on disk.
   CheckpointLedger(int layers, int keep);
 
+  /// How many layers make a checkpoint whole, where that wasn't known yet.
+  void SetLayers(int layers) { layers_ = layers; }
+
   /// Says so once, when the last layer of a step was written: it is complete when AddComplete says
   /// so. Layers written under another freeze log than the step's others replace them: they come
   /// from a history that was restarted.

@@ -4,6 +4,7 @@
 
 #include "operator/coordinator/attachment.h"
 #include "operator/coordinator/checkpointing.h"
+#include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
 #include "operator/coordinator/recovery.h"
@@ -80,6 +81,9 @@ void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& mess
     case Kind::kFailure:
       return Conclude(state, v1alpha1::JobState::Failed,
                       message.failure().reason() + ": " + message.failure().message());
+    case Kind::kDescribed:
+      OnDescribed(state, worker, message.described());
+      return ContinueStartUp(state);
     case Kind::kCheckpointCompleted:
       return OnCheckpointCompleted(state, message.checkpoint_completed());
     case Kind::kCheckpointFound:

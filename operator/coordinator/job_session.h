@@ -92,6 +92,7 @@ using Action = std::variant<SendOrder, LaunchWorker, KillWorker, Record, Notice,
 struct JobSetup {
   /// Defaults applied.
   v1alpha1::FreezePipeJobSpec spec;
+  /// Empty, as is the shape: the first worker that attaches is asked what the spec amounts to.
   std::vector<std::string> layer_names;
   planner::RunShape shape;
   /// Fences this coordinator from deposed ones.

@@ -61,9 +61,11 @@ JobSetup MakeSetup(const Json& job) {
   JobSetup setup;
   setup.spec = ToProto<v1alpha1::FreezePipeJobSpec>(job.at("spec"));
   ApplyDefaults(&setup.spec);
-  const int layers = job.at("layers");
-  for (int i = 0; i < layers; ++i) setup.layer_names.push_back("layer" + std::to_string(i));
-  setup.shape = {layers, job.at("totalSteps"), job.at("stepsPerEpoch"), 10};
+  if (job.contains("layers")) {
+    const int layers = job["layers"];
+    for (int i = 0; i < layers; ++i) setup.layer_names.push_back("layer" + std::to_string(i));
+    setup.shape = {layers, job.at("totalSteps"), job.at("stepsPerEpoch"), 10};
+  }
   setup.term = job.value("term", 1);
   setup.checkpoint_directory = "checkpoints";
   if (job.contains("resume")) {
@@ -143,7 +145,7 @@ class Scenario {
       *this = std::move(before);
     } else {
       session_ = std::make_unique<JobSession>(MakeSetup(job));
-      layers_ = job.at("layers");
+      layers_ = job.value("layers", 0);
     }
     for (const Json& step : file.at("steps")) steps_.push_back(step);
   }

@@ -156,7 +156,9 @@ void EnforcePresence(SessionState& state) {
                       state.now - state.next->since >= kRestartPrepareLimit;
     const bool stuck = state.phase == Phase::kProfiling && worker == ProfilingWorker(state) &&
                        state.now - state.profiling_since >= kProfileLimit;
-    if (away || silent || slow || stuck) state.Kill(worker);
+    const bool mute =
+        state.describing_worker == worker && state.now - state.describing_since >= kProfileLimit;
+    if (away || silent || slow || stuck || mute) state.Kill(worker);
   }
 }
 

@@ -2,15 +2,16 @@
 
 #include <utility>
 
+#include "operator/coordinator/job_setup.h"
+
 namespace freezepipe::coordinator {
 
 SessionState::SessionState(JobSetup given)
     : setup(std::move(given)),
-      policy(planner::MakeFreezePolicy(setup.spec.freeze(), setup.shape)),
       collector(layers()),
       checkpoints(layers(), setup.spec.checkpoint().keep()) {
   for (int worker = 0; worker < setup.spec.worker().count(); ++worker) workers[worker];
-  status.set_total_steps(setup.shape.total_steps);
+  if (described()) FitToLayers();
   status.set_step(0);
   status.set_restarts(0);
   if (setup.resume) {
@@ -30,6 +31,21 @@ SessionState::SessionState(JobSetup given)
     if (entry.chosen_at() < step) chosen_noticed.insert(entry.boundary());
     if (entry.frozen_at() < step) frozen_noticed.insert(entry.boundary());
   }
+}
+
+void SessionState::Describe(const v1alpha1::JobDescription& given) {
+  description = given;
+  const JobSetup known = MakeJobSetup(setup.spec, given);
+  setup.layer_names = known.layer_names;
+  setup.shape = known.shape;
+  FitToLayers();
+}
+
+void SessionState::FitToLayers() {
+  policy = planner::MakeFreezePolicy(setup.spec.freeze(), setup.shape);
+  collector = WindowCollector(layers());
+  checkpoints.SetLayers(layers());
+  status.set_total_steps(setup.shape.total_steps);
 }
 
 v1alpha1::Order SessionState::NewOrder() const {

@@ -110,7 +110,11 @@ struct PendingRecord {
 struct SessionState {
   explicit SessionState(JobSetup setup);
 
-  // ---- fixed ----
+  /// What is known once the job is described: layers, steps, and what is sized by them.
+  void Describe(const v1alpha1::JobDescription& description);
+  bool described() const { return !setup.layer_names.empty(); }
+
+  // ---- fixed, once the job is described ----
   JobSetup setup;
   std::unique_ptr<planner::FreezePolicy> policy;
 
@@ -123,6 +127,11 @@ struct SessionState {
 
   // ---- workers and plans ----
   std::map<int, Worker> workers;
+  /// Who was asked what the spec amounts to, and when; nobody once that is known.
+  std::optional<int> describing_worker;
+  Seconds describing_since = 0;
+  /// Not given if the setup had it all.
+  std::optional<v1alpha1::JobDescription> description;
   std::optional<v1alpha1::ModelProfile> profile;
   Seconds profiling_since = 0;
   planner::Baseline baseline;
@@ -175,6 +184,9 @@ struct SessionState {
   std::map<int, PendingRecord> pending_records;
 
   // ---- what every part does ----
+
+  /// Sizes by the layers what is.
+  void FitToLayers();
 
   /// An empty order of this session's term.
   v1alpha1::Order NewOrder() const;

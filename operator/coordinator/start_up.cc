@@ -1,5 +1,6 @@
 #include "operator/coordinator/start_up.h"
 
+#include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/plan_builder.h"
 #include "operator/coordinator/restart.h"
@@ -49,7 +50,9 @@ void StartJob(SessionState& state) {
 }
 
 void ContinueStartUp(SessionState& state) {
-  if (state.phase != Phase::kAttaching || !state.AllAttached(state.Needed())) return;
+  if (state.phase != Phase::kAttaching) return;
+  AskForDescription(state);
+  if (!state.described() || !state.AllAttached(state.Needed())) return;
   if (state.profile) {
     MakeFirstPlan(state);
   } else {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "operator/cluster/kubernetes/job_pod.h"
+#include "operator/cluster/kubernetes/labels.h"
 #include "operator/cluster/kubernetes/test_jobs.h"
 #include "operator/kube/fake_api_server.h"
 
@@ -163,8 +164,7 @@ TEST_F(TokenReviewAuthenticatorTest, APodOfAnotherJob) {
 
 TEST_F(TokenReviewAuthenticatorTest, AnotherWorkersNumber) {
   ExpectRefused(StatusCode::kPermissionDenied, "isn't worker 0", Ask(Hello(0)));
-  pod_ = cluster::MakeDescribePod(cluster::TestJob(), {});
-  pod_["metadata"]["uid"] = "pod-uid-1";
+  pod_["metadata"]["labels"].erase(cluster::kWorkerLabel);
   ExpectRefused(StatusCode::kPermissionDenied, "isn't worker 1", Ask(Hello(1)));
 }
 

@@ -105,13 +105,6 @@ absl::StatusOr<Json> Client::Get(const Resource& resource, const ObjectKey& key)
   return Call({.target = ObjectPath(resource, key)}, Doing("get", resource, key));
 }
 
-absl::StatusOr<std::string> Client::Log(const ObjectKey& pod, const std::string& container,
-                                        int most_bytes) {
-  const Query query = {{"container", container}, {"limitBytes", absl::StrCat(most_bytes)}};
-  return CallForText({.target = ObjectPath(kPods, pod, "log") + QueryText(query)},
-                     Doing("get the log of", kPods, pod));
-}
-
 absl::StatusOr<ObjectList> Client::List(const Resource& resource, const Selection& selection) {
   auto list = ListPages(resource, selection, kPageSize);
   // The pages took longer than the server keeps them: all in one then.

@@ -91,11 +91,6 @@ class Client {
   absl::StatusOr<Json> Create(const Resource& resource, const Json& object,
                               const CreateOptions& options = {});
 
-  /// What a pod's container has written so far, or wrote before it ended; more than `most_bytes` is
-  /// cut off. Empty `container`: the pod's only one.
-  absl::StatusOr<std::string> Log(const ObjectKey& pod, const std::string& container,
-                                  int most_bytes);
-
   /// A JSON merge patch. With metadata.resourceVersion in it, it fails (IsConflict) if the object
   /// has changed since.
   absl::StatusOr<Json> Patch(const Resource& resource, const ObjectKey& key, const Json& patch);

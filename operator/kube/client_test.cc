@@ -57,21 +57,6 @@ TEST_F(ClientRequests, DryRunIsStrictAboutFields) {
   EXPECT_THAT(transport_->request.target, EndsWith("&dryRun=All&fieldValidation=Strict"));
 }
 
-TEST_F(ClientRequests, ALogIsTextNotJson) {
-  transport_->answer->body = "step 1\n{";
-  const auto log = client_.Log({.ns = "train", .name = "a"}, "worker", 1000);
-  ASSERT_TRUE(log.ok()) << log.status();
-  EXPECT_EQ(*log, "step 1\n{");
-  EXPECT_EQ(transport_->request.method, Method::kGet);
-  EXPECT_EQ(transport_->request.target,
-            "/api/v1/namespaces/train/pods/a/log?container=worker&limitBytes=1000");
-
-  transport_->answer->code = 404;
-  transport_->answer->body = R"({"kind":"Status","reason":"NotFound","message":"gone"})";
-  EXPECT_THAT(std::string(client_.Log({.ns = "train", .name = "a"}, "", 9).status().message()),
-              HasSubstr("get the log of pods train/a"));
-}
-
 TEST_F(ClientRequests, PatchesAndApply) {
   const Json patch = {{"status", {{"phase", "Running"}}}};
   ASSERT_TRUE(client_.PatchStatus(kPods, {"train", "a"}, patch).ok());

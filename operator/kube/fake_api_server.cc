@@ -178,13 +178,7 @@ HttpResponse FakeApiServer::Handle(const HttpRequest& request) {
   if (target.name.empty()) return List(target);
   const auto found = objects_.find(target.id());
   if (found == objects_.end()) return Refuse(404, "NotFound", target.name + " not found");
-  if (target.subresource == "log") return {.code = 200, .body = logs_[target.id()]};
   return Answer(found->second);
-}
-
-void FakeApiServer::SetLog(const std::string& pod_path, std::string log) {
-  std::lock_guard lock(mutex_);
-  logs_[Target(pod_path).id()] = std::move(log);
 }
 
 Json FakeApiServer::Store(const Id& id, const std::string& type, Json object) {

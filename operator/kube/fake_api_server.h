@@ -17,7 +17,7 @@ namespace freezepipe::kube {
 
 /// An API server in memory, for tests: create, get, list (label selectors "a=b,c", pages), merge
 /// patch with resourceVersion, status subresource, apply (as a merge patch that may create), delete
-/// with preconditions, logs, and watches. It checks no schema, and deletes at once unless there are
+/// with preconditions, and watches. It checks no schema, and deletes at once unless there are
 /// finalizers. Thread-safe.
 class FakeApiServer : public Transport {
  public:
@@ -30,8 +30,6 @@ class FakeApiServer : public Transport {
   void FailNext(absl::StatusOr<HttpResponse> outcome, int times = 1);
   /// Away: every request and watch ends with kUnavailable, until it is back.
   void SetAway(bool away);
-  /// What a container of the pod at this path has written.
-  void SetLog(const std::string& pod_path, std::string log);
   /// History goes, as when etcd compacts it: older resource versions are Expired. Watches end.
   void Compact();
 
@@ -64,7 +62,6 @@ class FakeApiServer : public Transport {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<Id, Json> objects_;
-  std::map<Id, std::string> logs_;
   std::deque<Event> history_;
   uint64_t version_ = 1;
   uint64_t compacted_ = 0;

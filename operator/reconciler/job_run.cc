@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "operator/coordinator/job_setup.h"
 #include "operator/kube/api_error.h"
 #include "operator/reconciler/job_events.h"
 #include "operator/reconciler/job_status.h"
@@ -20,13 +19,15 @@ using v1alpha1::JobEvent;
 /// Progress alone is written no more often than this.
 constexpr std::chrono::seconds kProgressPeriod{5};
 
-JobSetup Setup(const Surroundings& surroundings, const Snapshot& snapshot,
-               const v1alpha1::JobDescription& description) {
-  JobSetup setup = coordinator::MakeJobSetup(snapshot.spec, description);
+/// What the spec amounts to the workers say.
+JobSetup Setup(const Surroundings& surroundings, const Snapshot& snapshot) {
+  JobSetup setup;
+  setup.spec = snapshot.spec;
   setup.term = surroundings.term;
   if (!snapshot.spec.checkpoint().claim_name().empty()) {
     setup.checkpoint_directory =
         absl::StrCat(cluster::kCheckpointMount, "/", cluster::JobFolder(*snapshot.job));
+    setup.export_weights = true;
   }
   return setup;
 }
@@ -38,8 +39,7 @@ bool IsProgressAlone(const JobEvent& event) {
 
 }  // namespace
 
-JobRun::JobRun(const Surroundings& surroundings, const Snapshot& snapshot,
-               const v1alpha1::JobDescription& description)
+JobRun::JobRun(const Surroundings& surroundings, const Snapshot& snapshot)
     : surroundings_(surroundings),
       job_(snapshot.job),
       store_(*surroundings.client, kube::KeyOf(*snapshot.job), kube::Uid(*snapshot.job),
@@ -51,7 +51,7 @@ JobRun::JobRun(const Surroundings& surroundings, const Snapshot& snapshot,
           },
           [this](int worker, const absl::Status& error) { OnPodError(worker, error); }),
       session_(surroundings.coordinator->AddJob(
-          cluster::JobId(*snapshot.job), Setup(surroundings, snapshot, description),
+          cluster::JobId(*snapshot.job), Setup(surroundings, snapshot),
           {.cluster = &cluster_, .records = &store_, .listener = this})) {
   session_->Start();
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "freezepipe/v1alpha1/plan.pb.h"
 #include "operator/cluster/kubernetes/kubernetes_cluster.h"
 #include "operator/coordinator/session_runner.h"
 #include "operator/kube/event_recorder.h"
@@ -36,8 +35,7 @@ struct Surroundings {
 class JobRun : private coordinator::Listener {
  public:
   /// Goes on from `snapshot.status` if the job has run before, with the pods that are there.
-  JobRun(const Surroundings& surroundings, const Snapshot& snapshot,
-         const v1alpha1::JobDescription& description);
+  JobRun(const Surroundings& surroundings, const Snapshot& snapshot);
   ~JobRun() override;
 
   kube::ObjectKey key() const { return kube::KeyOf(*job_); }

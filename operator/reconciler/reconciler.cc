@@ -12,7 +12,6 @@
 #include "operator/reconciler/backoff_limit.h"
 #include "operator/reconciler/clean_pods.h"
 #include "operator/reconciler/deadlines.h"
-#include "operator/reconciler/description.h"
 #include "operator/reconciler/job_pods.h"
 #include "operator/reconciler/job_status.h"
 #include "operator/reconciler/observation.h"
@@ -47,10 +46,6 @@ absl::Status ReadSpec(const Json& job, v1alpha1::FreezePipeJobSpec* spec) {
   // The API server has filled in those that its schema, perhaps an older one, knows.
   if (read.ok()) ApplyDefaults(spec);
   return read;
-}
-
-std::string Text(const v1alpha1::Fault& fault) {
-  return absl::StrCat(fault.path(), ": ", fault.message());
 }
 
 /// The earlier of two times to look again.
@@ -125,29 +120,11 @@ Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
   if (!pod_faults.ok()) return Wait(snapshot, pod_faults.status());
   if (!pod_faults->empty()) return Fail(snapshot, *pod_faults);
 
-  const auto description = Describe(snapshot);
-  if (absl::IsFailedPrecondition(description.status())) {
-    return Fail(snapshot, std::string(description.status().message()));
-  }
-  if (!description.ok()) return Wait(snapshot, description.status());
-  if (!*description) {
-    const absl::Status said = SetState(snapshot, JobState::Pending, "");
-    if (!said.ok()) return said;
-    return std::nullopt;
-  }
-  const auto& faults = (*description)->faults();
-  if (!faults.empty()) {
-    return Fail(snapshot, absl::StrJoin(faults, "; ", [](std::string* out, const auto& fault) {
-                  absl::StrAppend(out, Text(fault));
-                }));
-  }
-
   if (!snapshot.status.has_generation() || snapshot.status.state() == JobState::Suspended) {
     const absl::Status said = SetState(snapshot, JobState::Starting, "");
     if (!said.ok()) return said;
   }
-  runs_.Add(kube::Uid(*snapshot.job),
-            std::make_shared<JobRun>(surroundings_, snapshot, **description));
+  runs_.Add(kube::Uid(*snapshot.job), std::make_shared<JobRun>(surroundings_, snapshot));
   return UntilDeadline(snapshot);
 }
 
@@ -207,18 +184,6 @@ absl::StatusOr<std::string> Reconciler::FaultsOfPods(const Snapshot& snapshot) {
   if (absl::IsAlreadyExists(tried.status())) return "";
   if (!tried.ok()) return tried.status();
   return "";
-}
-
-absl::StatusOr<std::optional<v1alpha1::JobDescription>> Reconciler::Describe(
-    const Snapshot& snapshot) {
-  const Json wanted = cluster::MakeDescribePod(*snapshot.job, surroundings_.pods);
-  const kube::Object pod = pods_.Get(kube::KeyOf(wanted));
-  if (pod) return ReadDescription(*surroundings_.client, *pod);
-  const auto made = surroundings_.client->Create(cluster::kPods, wanted);
-  // It is there: the cache will say so.
-  if (absl::IsAlreadyExists(made.status())) return std::nullopt;
-  if (!made.ok()) return made.status();
-  return std::nullopt;
 }
 
 Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status& why) {

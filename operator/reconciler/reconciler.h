@@ -22,7 +22,7 @@ std::map<std::string, kube::Cache::Index> PodIndexes();
 /// Brings one job after the other to what its spec says. Level-driven: each call looks at all there
 /// is, and does the next thing. What a job's status.state has it do:
 ///
-///   none, Pending       suspended by its spec, or invalid, or: describe it, then start its run
+///   none, Pending       suspended by its spec, or invalid, or: start its run
 ///   Starting ... Stopping   it has a run (JobRun), here or, after a change of leader, anew
 ///   Stopped             its session has stopped: Suspended once its pods have ended, or on again
 ///   Suspended           nothing, until the spec says otherwise
@@ -56,9 +56,6 @@ class Reconciler {
   Answer Suspend(const Snapshot& snapshot);
   Answer Finish(const Snapshot& snapshot);
 
-  /// What the job amounts to, from its describe pod, which is made if there is none; nothing while
-  /// that runs.
-  absl::StatusOr<std::optional<v1alpha1::JobDescription>> Describe(const Snapshot& snapshot);
   /// What the API server dislikes about a worker's pod; empty if nothing.
   absl::StatusOr<std::string> FaultsOfPods(const Snapshot& snapshot);
   /// It can't begin for now; the error is the answer.

@@ -11,6 +11,7 @@ void Remember(const v1alpha1::Remember& order, v1alpha1::Memory* memory) {
   });
   windows.erase(later, windows.end());
   if (order.memory().has_profile()) memory->clear_profile();
+  if (order.memory().has_description()) memory->clear_description();
   // Appends the windows, and takes the rest where it is given.
   memory->MergeFrom(order.memory());
 }

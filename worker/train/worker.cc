@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "worker/model/spec_error.h"
+#include "worker/model/describe.h"
 #include "worker/train/profile.h"
 #include "worker/train/session_memory.h"
 
@@ -142,6 +142,9 @@ bool Worker::Carry(const Order& order) {
     case Order::kWelcome:
       Welcome(order.welcome());
       return true;
+    case Order::kDescribe:
+      Describe();
+      return true;
     case Order::kProfile:
       Profile();
       return true;
@@ -168,6 +171,7 @@ bool Worker::Carry(const Order& order) {
 
 void Worker::Welcome(const v1alpha1::Welcome& welcome) {
   if (job_ != nullptr || !welcome.has_spec()) return;
+  spec_ = welcome.spec();
   try {
     at::set_num_threads(welcome.spec().worker().threads());
     auto job = std::make_unique<JobContext>(welcome.spec(), options_.device);
@@ -178,11 +182,25 @@ void Worker::Welcome(const v1alpha1::Welcome& welcome) {
     const std::lock_guard lock(mutex_);
     job_ = std::move(job);
     trainer_ = std::move(trainer);
-  } catch (const SpecError& error) {
-    Fail("InvalidSpec", error.what());
   } catch (const std::exception& error) {
-    Fail("DataError", FirstLine(error.what()));
+    // What is wrong with the spec is said whole.
+    const auto description = worker::Describe(spec_);
+    if (!description.faults().empty()) {
+      SayDescribed(description);
+    } else {
+      Fail("DataError", FirstLine(error.what()));
+    }
   }
+}
+
+void Worker::Describe() {
+  if (job_ != nullptr) SayDescribed(worker::Describe(spec_));  // else Welcome failed, and said so
+}
+
+void Worker::SayDescribed(const v1alpha1::JobDescription& description) {
+  WorkerMessage message;
+  *message.mutable_described() = description;
+  Say(std::move(message));
 }
 
 void Worker::Profile() {

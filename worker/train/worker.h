@@ -47,6 +47,8 @@ class Worker {
   bool Carry(const v1alpha1::Order& order);
 
   void Welcome(const v1alpha1::Welcome& welcome);
+  void Describe();
+  void SayDescribed(const v1alpha1::JobDescription& description);
   void Profile();
   void Prepare(const v1alpha1::Prepare& order);
   void Train(const v1alpha1::Start& start);
@@ -78,6 +80,7 @@ class Worker {
   /// Why there will be no order, if so.
   std::optional<std::string> alone_;
   std::shared_ptr<Preparation> preparation_;
+  v1alpha1::FreezePipeJobSpec spec_;
   std::unique_ptr<JobContext> job_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<CoordinatorClient> client_;

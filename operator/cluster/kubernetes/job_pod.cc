@@ -1,9 +1,7 @@
 #include "operator/cluster/kubernetes/job_pod.h"
 
-#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_replace.h>
 
 #include <algorithm>
 #include <array>
@@ -108,25 +106,6 @@ void MountCheckpoints(const Json& job, Json& spec) {
       {{"name", kCheckpointVolume}, {"mountPath", kCheckpointMount}});
 }
 
-/// The job's spec without what concerns the cluster alone.
-Json SpecOnly(const Json& job) {
-  Json spec = job.at("spec");
-  spec.erase("runPolicy");
-  if (spec.contains("worker")) spec["worker"].erase("template");
-  return spec;
-}
-
-/// Extended resources have a domain in their name: "nvidia.com/gpu".
-void DropDevices(Json& container) {
-  if (!container.contains("resources")) return;
-  for (const char* list : {"limits", "requests"}) {
-    const Json resources = container["resources"].value(list, Json::object());
-    for (const auto& [name, amount] : resources.items()) {
-      if (absl::StrContains(name, "/")) container["resources"][list].erase(name);
-    }
-  }
-}
-
 Json Metadata(const Json& job, const std::string& name) {
   const Json from_template = At(job, "/spec/worker/template/metadata", Json::object());
   Json metadata = {{"namespace", kube::KeyOf(job).ns},
@@ -137,15 +116,13 @@ Json Metadata(const Json& job, const std::string& name) {
   metadata["labels"].erase(kQueueLabel);
   metadata["labels"][kJobLabel] = kube::KeyOf(job).name;
   metadata["labels"][kJobUidLabel] = kube::Uid(job);
+  metadata["labels"][kRoleLabel] = kWorkerRole;
   return metadata;
 }
 
-/// What all pods of the job have. `part` sets its name apart from the others'.
-Json MakePod(const Json& job, const std::string& part, const char* role,
-             const PodOptions& options) {
-  Json metadata = Metadata(job, absl::StrCat(kube::KeyOf(job).name, "-", part, "-",
-                                             kube::Uid(job).substr(0, kUidCharacters)));
-  metadata["labels"][kRoleLabel] = role;
+/// What all workers' pods of the job have.
+Json MakePod(const Json& job, const std::string& name, const PodOptions& options) {
+  Json metadata = Metadata(job, name);
   Json spec = At(job, "/spec/worker/template/spec", Json::object());
   // A worker that ended is replaced by a new pod, whose attempt says so.
   spec["restartPolicy"] = "Never";
@@ -212,7 +189,10 @@ std::string JobFolder(const Json& job) {
 }
 
 Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& options) {
-  Json pod = MakePod(job, absl::StrCat(worker, "-", attempt), kWorkerRole, options);
+  Json pod = MakePod(job,
+                     absl::StrCat(kube::KeyOf(job).name, "-", worker, "-", attempt, "-",
+                                  kube::Uid(job).substr(0, kUidCharacters)),
+                     options);
   pod["metadata"]["labels"][kWorkerLabel] = absl::StrCat(worker);
   pod["metadata"]["labels"][kAttemptLabel] = absl::StrCat(attempt);
   Json& container = WorkerContainer(pod["spec"]);
@@ -226,25 +206,9 @@ Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& o
   return pod;
 }
 
-Json MakeDescribePod(const Json& job, const PodOptions& options) {
-  const int generation = At(job, "/metadata/generation", 1).get<int>();
-  Json pod = MakePod(job, absl::StrCat("describe-", generation), kDescribeRole, options);
-  Json& container = WorkerContainer(pod["spec"]);
-  // The kubelet would take "$(NAME)" for a variable.
-  container["args"] = {"describe", "--spec",
-                       absl::StrReplaceAll(kube::JsonText(SpecOnly(job)), {{"$(", "$$("}})};
-  DropDevices(container);
-  return pod;
-}
-
 std::string JobIdOf(const Json& pod) {
   return absl::StrCat(kube::KeyOf(pod).ns, "/", kube::Label(pod, kJobLabel), "/",
                       kube::Label(pod, kJobUidLabel));
-}
-
-std::string WorkerContainerName(const Json& pod) {
-  Json spec = pod.at("spec");
-  return WorkerContainer(spec).value("name", "");
 }
 
 int WorkerOf(const Json& pod) { return NumberLabel(pod, kWorkerLabel); }

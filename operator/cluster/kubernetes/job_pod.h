@@ -34,10 +34,6 @@ std::string JobFolder(const kube::Json& job);
 /// untouched, with what is ours on top, and the restricted security profile where it is silent.
 kube::Json MakeWorkerPod(const kube::Json& job, int worker, int attempt, const PodOptions& options);
 
-/// The pod that prints what the job's spec amounts to (JobDescription, as JSON): a worker's,
-/// without its devices. There is one for each generation of the job's metadata.
-kube::Json MakeDescribePod(const kube::Json& job, const PodOptions& options);
-
 /// Where a worker finds the volume of checkpoint.claimName, in all its pods alike.
 inline constexpr char kCheckpointMount[] = "/freezepipe/checkpoints";
 
@@ -49,9 +45,6 @@ bool IsOurVariable(const std::string& name);
 
 /// Of a pod that one of these made: the JobId of its job.
 std::string JobIdOf(const kube::Json& pod);
-
-/// Of a pod that one of these made.
-std::string WorkerContainerName(const kube::Json& pod);
 
 /// Worker and attempt of a pod that MakeWorkerPod made, by its labels; -1 if it lacks them.
 int WorkerOf(const kube::Json& pod);

@@ -86,8 +86,6 @@ TEST(JobPod, KnowsTheCoordinatorAndIsKnownByItsToken) {
               Contains(Json{{"name", "FREEZEPIPE_COORDINATOR_CA"}, {"value", "PEM"}}));
   EXPECT_THAT(worker["env"],
               Contains(Json{{"name", "FREEZEPIPE_TOKEN_FILE"}, {"value", folder + "/token"}}));
-  const Json describe = MakeDescribePod(TestJob(pod_template), options)["spec"];
-  EXPECT_EQ(describe["volumes"].size(), 1u) << "it has nothing to say to the coordinator";
 }
 
 TEST(JobPod, SaysWhoseItIs) {
@@ -126,32 +124,6 @@ TEST(JobPod, CarriesTheTemplate) {
   EXPECT_EQ(worker["args"][0], "train");
   EXPECT_EQ(worker["env"][0]["name"], "KEY");
   EXPECT_EQ(worker["resources"]["limits"]["nvidia.com/gpu"], 1);
-}
-
-TEST(JobPod, DescribesTheSpecWithoutADevice) {
-  const Json pod_template = {{"spec",
-                              {{"containers",
-                                {{{"name", "worker"},
-                                  {"resources",
-                                   {{"limits", {{"nvidia.com/gpu", 1}, {"memory", "1Gi"}}},
-                                    {"requests", {{"nvidia.com/gpu", 1}, {"cpu", 1}}}}}}}}}}};
-  Json job = TestJob(pod_template);
-  job["metadata"]["generation"] = 3;
-  job["spec"]["dataset"]["path"] = "/data/$(HOME)";
-  const Json pod = MakeDescribePod(job, kOptions);
-  EXPECT_EQ(kube::KeyOf(pod).name, "fashion-describe-3-3f2a9c1d");
-  EXPECT_EQ(kube::ControllerUid(pod), kube::Uid(job));
-  EXPECT_EQ(kube::Label(pod, "freezepipe.io/role"), "describe");
-  EXPECT_EQ(WorkerOf(pod), -1) << "no cluster takes it for a worker";
-  EXPECT_EQ(pod["spec"]["securityContext"]["runAsNonRoot"], true);
-  const Json& container = pod["spec"]["containers"][0];
-  EXPECT_EQ(container["resources"],
-            (Json{{"limits", {{"memory", "1Gi"}}}, {"requests", {{"cpu", 1}}}}));
-  EXPECT_EQ(container["args"][0], "describe");
-  EXPECT_EQ(container["args"][1], "--spec");
-  const std::string spec = container["args"][2];
-  EXPECT_EQ(Json::parse(spec), (Json{{"dataset", {{"path", "/data/$$(HOME)"}}},
-                                     {"worker", {{"count", 2}, {"threads", 3}}}}));
 }
 
 }  // namespace

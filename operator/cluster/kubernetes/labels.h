@@ -5,10 +5,8 @@ namespace freezepipe::cluster {
 // What marks the pods of a job. Selected by uid: another job may come under the same name.
 inline constexpr char kJobLabel[] = "freezepipe.io/job";
 inline constexpr char kJobUidLabel[] = "freezepipe.io/job-uid";
-/// kWorkerRole or kDescribeRole.
 inline constexpr char kRoleLabel[] = "freezepipe.io/role";
 inline constexpr char kWorkerRole[] = "worker";
-inline constexpr char kDescribeRole[] = "describe";
 /// The worker's number.
 inline constexpr char kWorkerLabel[] = "freezepipe.io/worker";
 /// How often the worker had a pod before.
