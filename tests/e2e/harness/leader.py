@@ -20,7 +20,7 @@ def holder():
 
 
 def pods():
-    return cluster.get_all("pods", cluster.SYSTEM, "app.kubernetes.io/name=freezepipe")
+    return cluster.get_all("pods", cluster.SYSTEM, "app.kubernetes.io/name=freezepipe,app.kubernetes.io/component=operator")
 
 
 def process_of(pod):
