@@ -6,6 +6,8 @@
 # Compiled objects and LibTorch are kept in a cache mount, so a rebuild compiles what has changed.
 
 FROM debian:bookworm-slim AS builder
+# By which scripts/images finds what earlier builds left.
+LABEL io.freezepipe.stage=build
 COPY scripts/packages-debian.txt /tmp/packages
 RUN apt-get update -qq && \
     grep -v -e ^clang- -e ^dataset- /tmp/packages | \
