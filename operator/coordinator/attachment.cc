@@ -7,11 +7,13 @@
 #include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
+#include "operator/coordinator/memory.h"
 #include "operator/coordinator/recovery.h"
 #include "operator/coordinator/release.h"
 #include "operator/coordinator/repartition.h"
 #include "operator/coordinator/restart.h"
 #include "operator/coordinator/start_up.h"
+#include "operator/coordinator/take_over.h"
 
 namespace freezepipe::coordinator {
 namespace {
@@ -34,6 +36,8 @@ void SayStarted(SessionState& state, const v1alpha1::Hello& hello) {
 /// Sends again what the same process may not have got before its stream broke.
 void RepeatOrders(SessionState& state, int worker) {
   RepeatCompletions(state, worker);
+  if (state.finder == worker) SendFindCheckpoint(state);
+  if (state.current && state.phase != Phase::kTakingOver) RememberIfBehind(state, worker);
   const bool member = state.Needed().contains(worker);
   const bool leads = state.current && worker == LeadOf(*state.current);
   switch (state.phase) {
@@ -105,12 +109,19 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
     return;
   }
   if (!same_process) {
-    SayStarted(state, hello);
+    // One that has been asked to prepare something was started under another coordinator.
+    if (hello.generation() == 0) SayStarted(state, hello);
     SendDescriptionToRemember(state, worker);
   }
   if (state.phase == Phase::kConcluding) return;
-  if (replaced) OnWorkerLost(state, worker, "its process was restarted");
+  if (replaced) OnWorkerLost(state, worker, {.why = "its process was restarted"});
   if (same_process) RepeatOrders(state, worker);
+  // The coordinator before this one had begun to prepare the first generation.
+  if (first_hello && hello.generation() > 0 && state.phase == Phase::kAttaching) {
+    state.last_generation = std::max(state.last_generation, hello.generation());
+    SendAbort(state, worker);
+  }
+  ContinueTakeOver(state);
   ContinueStartUp(state);
   ContinueRecovery(state);
 }
@@ -126,7 +137,7 @@ void OnStreamLost(SessionState& state, int worker) {
   }
 }
 
-void OnWorkerGone(SessionState& state, int worker, const std::string& why) {
+void OnWorkerGone(SessionState& state, int worker, const Loss& loss) {
   const auto found = state.workers.find(worker);
   if (found == state.workers.end() || !found->second.alive) return;
   Worker& known = found->second;
@@ -143,7 +154,7 @@ void OnWorkerGone(SessionState& state, int worker, const std::string& why) {
   } else if (released_at) {
     OnReleased(state, worker);
   } else {
-    OnWorkerLost(state, worker, why);
+    OnWorkerLost(state, worker, loss);
   }
 }
 

@@ -11,6 +11,6 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello);
 
 void OnStreamLost(SessionState& state, int worker);
 
-void OnWorkerGone(SessionState& state, int worker, const std::string& why);
+void OnWorkerGone(SessionState& state, int worker, const Loss& loss);
 
 }  // namespace freezepipe::coordinator

@@ -22,7 +22,7 @@ std::string FaultsOf(const v1alpha1::JobDescription& description) {
 void AskForDescription(SessionState& state) {
   if (state.described() || state.describing_worker) return;
   for (const auto& [worker, known] : state.workers) {
-    if (!known.attached) continue;
+    if (!known.attached || known.released_at) continue;
     state.describing_worker = worker;
     state.describing_since = state.now;
     auto order = state.NewOrder();

@@ -33,6 +33,7 @@ void Conclude(SessionState& state, v1alpha1::JobState::Type end, const std::stri
   state.phase = Phase::kConcluding;
   // The lead would have said so, had it announced it before its last step.
   MissOutstandingFreeze(state);
+  state.status.clear_seconds_left();
   state.SetState(end, message);
   state.WriteRecord(PendingRecord::Purpose::kEnd, 0);
 }
@@ -47,8 +48,13 @@ void OnEndRecorded(SessionState& state) {
 
 void ContinueExiting(SessionState& state) {
   if (state.phase != Phase::kExiting) return;
-  const bool all_gone = std::none_of(state.workers.begin(), state.workers.end(),
-                                     [](const auto& item) { return item.second.alive; });
+  const bool all_gone =
+      std::none_of(state.workers.begin(), state.workers.end(), [](const auto& item) {
+        const Worker& worker = item.second;
+        // One that was released before this coordinator came may
+        // be gone long since.
+        return worker.alive && !(worker.released_at && worker.killed);
+      });
   if (all_gone || state.now - state.exiting_since >= kExitLimit) EndAtOnce(state);
 }
 
@@ -75,6 +81,9 @@ void OnStopRequested(SessionState& state) {
     case Phase::kPreparingLive:
       DropRepartition(state, "the job stops");
       StopTraining(state);
+      break;
+    case Phase::kTakingOver:
+      // Once it is known how training stands.
       break;
     case Phase::kSwitching:
     case Phase::kSettling:

@@ -37,6 +37,8 @@ struct StreamLost {
 struct WorkerGone {
   int worker = 0;
   std::string why;
+  /// Not by its own fault: its node was lost, or somebody needed the room.
+  bool disrupted = false;
 };
 /// The durable record with this number is safe.
 struct Recorded {
@@ -110,6 +112,9 @@ struct JobSetup {
     std::vector<int> older_checkpoints;
   };
   std::optional<Resume> resume;
+  /// The durable record that another coordinator of the job left, to go on from while its workers
+  /// train, or after all of them were stopped or lost.
+  std::optional<v1alpha1::FreezePipeJobStatus> record;
 };
 
 struct SessionState;
@@ -137,9 +142,16 @@ struct SessionState;
 ///
 ///   Running -- 10. StopRequested: Stop to the lead --> Stopping [running]
 ///   Running, Stopping -- 11. Finished from every member --> Succeeded, Stopped [concluding]
-///   any -- 12. Failure, or the durable record fails --> Failed [concluding]
+///   any -- 12. Failure, GiveUp, or the durable record fails --> Failed [concluding]
 ///   Starting, Recovering -- 13. StopRequested --> Stopped [concluding]
 ///   [concluding -> exiting -> over]
+///
+///   Any state, as another coordinator recorded it [taking over]
+///     | 14. every worker has attached: Running [running] or Repartitioning [switching] if they
+///     |     train, else Recovering [gathering], after a suspension Starting [gathering]
+///
+/// Before a restart, and once alone, a session that took over asks a worker what checkpoints there
+/// are [attaching, gathering]; it measures the layers [profiling] if nobody remembers that.
 ///
 /// Orders to a worker whose stream is away are not sent. When it comes back, the orders whose
 /// effect has not been seen are sent again: a worker that has carried one out answers it again and

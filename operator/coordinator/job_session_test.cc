@@ -67,7 +67,8 @@ JobSetup MakeSetup(const Json& job) {
     setup.shape = {layers, job.at("totalSteps"), job.at("stepsPerEpoch"), 10};
   }
   setup.term = job.value("term", 1);
-  setup.checkpoint_directory = "checkpoints";
+  setup.checkpoint_directory = job.value("checkpointDirectory", "checkpoints");
+  if (job.contains("record")) setup.record = ToProto<v1alpha1::FreezePipeJobStatus>(job["record"]);
   if (job.contains("resume")) {
     const auto index = ToProto<v1alpha1::CheckpointIndex>(job["resume"]);
     setup.resume.emplace();
@@ -160,14 +161,20 @@ class Scenario {
     now_ += step.value("after", 0.0);
     std::vector<Json> orders;
     std::vector<Json> notices;
+    std::vector<Json> remembers;
     for (const Event& event : EventsOf(step)) {
       for (const Action& action : session_->Handle(event, now_)) {
         if (const auto* record = std::get_if<Record>(&action)) last_record_ = record->number;
-        (std::holds_alternative<Notice>(action) ? notices : orders).push_back(Describe(action));
+        const auto* send = std::get_if<SendOrder>(&action);
+        auto& kind = std::holds_alternative<Notice>(action)          ? notices
+                     : send != nullptr && send->order.has_remember() ? remembers
+                                                                     : orders;
+        kind.push_back(Describe(action));
       }
     }
     SCOPED_TRACE("step " + step.dump());
     if (step.contains("expect")) ExpectOrders(step.at("expect"), orders);
+    if (step.contains("remembers")) ExpectOrders(step.at("remembers"), remembers);
     if (step.contains("notices")) ExpectNotices(step.at("notices"), notices);
     if (step.contains("status")) {
       const Json status = FromProto(session_->status());
@@ -197,6 +204,7 @@ class Scenario {
   std::vector<Event> EventsOf(const Json& step) const {
     if (step.contains("start")) return {JobStarted{}};
     if (step.contains("tick")) return {Tick{}};
+    if (step.contains("giveUp")) return {GiveUp{step["giveUp"]}};
     if (step.contains("stop")) return {StopRequested{}};
     if (step.contains("recorded")) return {Recorded{last_record_}};
     if (step.contains("recordFailed")) return {RecordFailed{last_record_, step["recordFailed"]}};
@@ -214,7 +222,10 @@ class Scenario {
 
   Event EventOf(const std::string& kind, int worker, const Json& step) const {
     if (kind == "lost") return StreamLost{worker};
-    if (kind == "gone") return WorkerGone{worker, step.value("why", "killed by signal 9")};
+    if (kind == "gone") {
+      return WorkerGone{worker, step.value("why", "killed by signal 9"),
+                        step.value("disrupted", false)};
+    }
     if (kind == "attach") {
       Json hello = step.value("hello", Json::object());
       hello["worker"] = worker;

@@ -108,6 +108,15 @@ void DescribePlan(SessionState& state, const v1alpha1::Plan& plan, int step) {
       status.add_released_workers(worker);
     }
   }
+  status.set_freed_workers(status.released_workers_size());
+  status.set_stage_count(plan.stages_size());
+  status.clear_stages();
+  for (const auto& stage : plan.stages()) {
+    auto* described = status.add_stages();
+    described->set_first_layer(stage.first_layer());
+    described->set_end_layer(stage.end_layer());
+    *described->mutable_workers() = stage.workers();
+  }
 }
 
 void SayPlanMade(SessionState& state, const v1alpha1::Plan& plan) {

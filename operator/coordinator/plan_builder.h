@@ -30,7 +30,7 @@ planner::Partition PartitionOf(const v1alpha1::Plan& plan);
 /// All owners of a layer, replica 0 first.
 std::vector<int> OwnersOf(const v1alpha1::Plan& plan, int layer);
 
-/// Writes generation, first step and the workers with and without a stage into the status.
+/// Writes generation, first step, stages and the workers with and without one into the status.
 void DescribePlan(SessionState& state, const v1alpha1::Plan& plan, int step);
 
 /// The notice that a plan is in force.

@@ -8,12 +8,14 @@
 #include "operator/coordinator/restart.h"
 #include "operator/coordinator/session_limits.h"
 #include "operator/coordinator/start_up.h"
+#include "operator/coordinator/take_over.h"
 
 namespace freezepipe::coordinator {
 namespace {
 
-/// False when the job has failed of it.
-bool CountRestart(SessionState& state, const std::string& why) {
+/// Counts it. False when the job has failed of it.
+bool MayRestart(SessionState& state, const std::string& why, const Loss& loss) {
+  if (loss.disrupted) return true;
   state.progress_mark = std::max(state.progress_mark, state.step);
   if (++state.restarts_without_progress <= kRestartLimit) return true;
   Conclude(state, v1alpha1::JobState::Failed,
@@ -41,45 +43,56 @@ bool MayAnswer(const SessionState& state, int generation) {
 
 }  // namespace
 
-void OnWorkerLost(SessionState& state, int worker, const std::string& why) {
-  SayLost(state, worker, why);
+void OnWorkerLost(SessionState& state, int worker, const Loss& loss) {
+  SayLost(state, worker, loss.why);
   if (!state.Needed().contains(worker)) {
     // It held no layer: what is left is to let it go.
     state.workers.at(worker).released_at = state.now;
     return;
   }
-  state.status.set_restarts(state.status.restarts() + 1);
-  const std::string reason = "worker " + std::to_string(worker) + " was lost: " + why;
+  if (loss.disrupted) {
+    state.status.set_disruptions(state.status.disruptions() + 1);
+  } else {
+    state.status.set_restarts(state.status.restarts() + 1);
+  }
+  const std::string reason = "worker " + std::to_string(worker) + " was lost: " + loss.why;
   if (state.stop_requested) {
     Conclude(state, v1alpha1::JobState::Stopped, "stopped at the newest checkpoint; " + reason);
     return;
   }
   const Phase phase = state.phase;
   if (state.outstanding && state.outstanding->sent_to == worker) state.lead_was_lost = true;
-  if (phase == Phase::kAttaching || phase == Phase::kProfiling) {
-    if (!CountRestart(state, reason)) return;
+  if (state.finder == worker) state.finder.reset();
+  if (phase == Phase::kTakingOver) {
+    std::erase_if(state.unheard, [&](const auto& said) { return said.first == worker; });
+    state.recovery_why = reason;
+    if (!state.lost_in_recovery.insert(worker).second && !MayRestart(state, reason, loss)) return;
+    state.SetState(v1alpha1::JobState::Recovering, reason);
+    Replace(state, worker);
+  } else if (phase == Phase::kAttaching || phase == Phase::kProfiling) {
+    if (!MayRestart(state, reason, loss)) return;
     state.phase = Phase::kAttaching;
     Replace(state, worker);
   } else if (phase == Phase::kGathering) {
     // The first loss of this process is what began the recovery or came with it; a second is a
     // crash loop.
-    if (!state.lost_in_recovery.insert(worker).second && !CountRestart(state, reason)) return;
+    if (!state.lost_in_recovery.insert(worker).second && !MayRestart(state, reason, loss)) return;
     Replace(state, worker);
     ContinueRecovery(state);
   } else {
-    BeginRecovery(state, reason);
+    BeginRecovery(state, reason, loss.disrupted);
     if (state.phase != Phase::kGathering) return;
     state.lost_in_recovery.insert(worker);
     Replace(state, worker);
   }
 }
 
-void BeginRecovery(SessionState& state, const std::string& why) {
+void BeginRecovery(SessionState& state, const std::string& why, bool disrupted) {
   if (state.stop_requested) {
     Conclude(state, v1alpha1::JobState::Stopped, "stopped at the newest checkpoint; " + why);
     return;
   }
-  if (!CountRestart(state, why)) return;
+  if (!MayRestart(state, why, {.why = why, .disrupted = disrupted})) return;
   state.phase = Phase::kGathering;
   state.gathering_since = state.now;
   state.recovery_why = why;
@@ -141,6 +154,12 @@ void ContinueRecovery(SessionState& state) {
     const Worker& known = state.workers.at(worker);
     if (!known.attached || known.owes_aborted) return;
   }
+  if (AwaitCheckpoint(state)) return;
+  if (!state.profile) {
+    state.phase = Phase::kAttaching;
+    ContinueStartUp(state);
+    return;
+  }
   v1alpha1::Plan plan = Renumbered(state, state.current ? *state.current : state.next->plan);
   PrepareRestart(state, std::move(plan), state.recovery_why);
 }
@@ -158,7 +177,11 @@ void EnforcePresence(SessionState& state) {
                        state.now - state.profiling_since >= kProfileLimit;
     const bool mute =
         state.describing_worker == worker && state.now - state.describing_since >= kProfileLimit;
-    if (away || silent || slow || stuck || mute) state.Kill(worker);
+    const bool missing = known.taken_over && known.hello.incarnation().empty() &&
+                         state.now - state.started_at >= kTakeOverLimit;
+    const bool finding =
+        state.finder == worker && state.now - state.finding_since >= kCompletionLimit;
+    if (away || silent || slow || stuck || mute || missing || finding) state.Kill(worker);
   }
 }
 

@@ -14,10 +14,10 @@ namespace freezepipe::coordinator {
 // A worker lost on the way, at any moment, begins it anew.
 
 /// The process is gone, or another took its place.
-void OnWorkerLost(SessionState& state, int worker, const std::string& why);
+void OnWorkerLost(SessionState& state, int worker, const Loss& loss);
 
-/// Step 1, for the living.
-void BeginRecovery(SessionState& state, const std::string& why);
+/// Step 1, for the living. Counts towards the limit of restarts, unless a disruption is the reason.
+void BeginRecovery(SessionState& state, const std::string& why, bool disrupted = false);
 
 void SendAbort(SessionState& state, int worker);
 

@@ -13,11 +13,6 @@
 namespace freezepipe::coordinator {
 namespace {
 
-std::string NameOf(const SessionState& state, int boundary) {
-  if (boundary <= 0) return "no layer is frozen";
-  return "layers up to " + state.setup.layer_names.at(boundary - 1) + " are frozen";
-}
-
 /// Every layer comes from its owner in the plan in force; new owners without it fetch it.
 std::vector<v1alpha1::LayerSource> LiveSources(const SessionState& state,
                                                const v1alpha1::Plan& plan) {
@@ -71,6 +66,11 @@ bool IsSwitchingTo(const SessionState& state, int generation) {
 
 }  // namespace
 
+std::string WhyRepartition(const SessionState& state, int boundary) {
+  if (boundary <= 0) return "no layer is frozen";
+  return "layers up to " + state.setup.layer_names.at(boundary - 1) + " are frozen";
+}
+
 void ConsiderRepartition(SessionState& state) {
   const int boundary = state.BoundaryAt(state.step);
   planner::PlanRequest request;
@@ -93,7 +93,7 @@ void ConsiderRepartition(SessionState& state) {
   next.step = state.step;
   next.sources = LiveSources(state, next.plan);
   next.since = state.now;
-  next.why = NameOf(state, boundary);
+  next.why = WhyRepartition(state, boundary);
   state.next = std::move(next);
   state.phase = Phase::kPreparingLive;
   state.SetState(v1alpha1::JobState::Repartitioning, state.next->why);
@@ -165,7 +165,8 @@ void OnSettledRecorded(SessionState& state, int generation) {
   state.current = done.plan;
   state.generation_step = *done.switch_step;
   state.began_with_start = false;
-  state.generation_since = state.now;
+  state.pace_since = state.now;
+  state.pace_step = state.generation_step;
   state.phase = Phase::kRunning;
 
   const auto members = state.Members();

@@ -17,6 +17,9 @@ namespace freezepipe::coordinator {
 /// Step 1, if the planner finds another partition worth it.
 void ConsiderRepartition(SessionState& state);
 
+/// In words.
+std::string WhyRepartition(const SessionState& state, int boundary);
+
 /// Step 2.
 void ContinuePreparingLive(SessionState& state);
 void DropRepartition(SessionState& state, const std::string& why);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operator/coordinator/memory.h"
 #include "operator/coordinator/plan_builder.h"
 #include "operator/coordinator/release.h"
 #include "operator/coordinator/restore_point.h"
@@ -122,17 +123,20 @@ void OnStartRecorded(SessionState& state, int generation) {
   state.current = done.plan;
   state.generation_step = done.step;
   state.began_with_start = true;
-  state.generation_since = state.now;
+  state.pace_since = state.now;
+  state.pace_step = done.step;
   state.phase = Phase::kRunning;
   for (auto& [worker, known] : state.workers) known.holdings.clear();
-  for (const int worker : done.members) SendStart(state, worker);
+  for (const int worker : done.members) {
+    RememberAll(state, worker);
+    SendStart(state, worker);
+  }
   SayPlanMade(state, done.plan);
   if (!done.why.empty()) SayRestored(state, done);
   ReleaseSpares(state);
   state.SetState(v1alpha1::JobState::Running, "");
   // Freezes that came while the partition before the restart was in force.
-  state.consider_repartition =
-      !done.why.empty() && state.BoundaryAt(state.step) > done.plan.boundary();
+  state.consider_repartition = state.BoundaryAt(state.step) > done.plan.boundary();
   ContinueRunning(state);
 }
 

@@ -5,6 +5,7 @@
 
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
+#include "operator/coordinator/memory.h"
 #include "operator/coordinator/repartition.h"
 #include "proto/learning_rate.h"
 
@@ -22,8 +23,8 @@ const v1alpha1::Plan* PlanOf(const SessionState& state, int generation) {
 
 /// Seconds to the last step at the generation's pace so far, evaluations included.
 double SecondsLeft(const SessionState& state, double step_seconds) {
-  const int done = state.step - state.generation_step;
-  const double pace = done > 0 ? (state.now - state.generation_since) / done : step_seconds;
+  const int done = state.step - state.pace_step;
+  const double pace = done > 0 ? (state.now - state.pace_since) / done : step_seconds;
   return pace * std::max(0, state.setup.shape.total_steps - state.step);
 }
 
@@ -82,6 +83,8 @@ void OnStepReport(SessionState& state, const v1alpha1::StepReport& report) {
   progress->set_step_seconds(report.step_seconds());
   progress->set_total_steps(state.setup.shape.total_steps);
   progress->set_seconds_left(SecondsLeft(state, report.step_seconds()));
+  state.status.set_loss(report.loss());
+  state.status.set_seconds_left(static_cast<int>(progress->seconds_left()));
   state.Say(std::move(event));
 }
 
@@ -95,6 +98,7 @@ void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report) {
     return;
   }
   if (state.phase != Phase::kGathering) AdvanceTo(state, report.step());
+  if (!state.collector.IsNews(report)) return;
   SayStageTimes(state, report);
   auto window = state.collector.Add(report, plan->stages_size());
   if (!window) return;
@@ -102,6 +106,7 @@ void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report) {
       LearningRateAt(state.setup.spec.training(), window->step - 1, state.setup.shape.total_steps);
   SayWindow(state, *window);
   state.windows.push_back(std::move(*window));
+  RememberWindow(state);
   DecideFreeze(state);
 }
 
@@ -114,6 +119,7 @@ void OnEvaluation(SessionState& state, const v1alpha1::EvaluationReport& report)
   done->set_loss(report.loss());
   done->set_training_loss(report.training_loss());
   done->set_time(event.time());
+  state.status.set_accuracy(report.accuracy());
   state.Say(std::move(event));
 }
 

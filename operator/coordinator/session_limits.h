@@ -12,6 +12,10 @@ inline constexpr int kDecisionLag = 2;
 /// A process whose stream is away this long is ended, seconds.
 inline constexpr Seconds kReattachLimit = 10;
 
+/// A worker that may have lived when this coordinator took over, and has not attached within this,
+/// is ended once, seconds: it may hang.
+inline constexpr Seconds kTakeOverLimit = 180;
+
 /// A generation that is not prepared within this, while training goes on, is dropped, seconds.
 inline constexpr Seconds kPrepareLimit = 60;
 
@@ -26,7 +30,7 @@ inline constexpr Seconds kProfileLimit = 900;
 /// out after 60.
 inline constexpr Seconds kAbortLimit = 70;
 
-/// A worker that has not completed a checkpoint within this is ended, seconds.
+/// A worker that has not completed, or found, a checkpoint within this is ended, seconds.
 inline constexpr Seconds kCompletionLimit = 300;
 
 /// A released worker that is not gone within this is ended, seconds.

@@ -1,5 +1,6 @@
 #include "operator/coordinator/session_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "operator/coordinator/job_setup.h"
@@ -14,6 +15,7 @@ SessionState::SessionState(JobSetup given)
   if (described()) FitToLayers();
   status.set_step(0);
   status.set_restarts(0);
+  status.set_disruptions(0);
   if (setup.resume) {
     step = setup.resume->step;
     freeze_log = setup.resume->freeze_log;
@@ -23,6 +25,7 @@ SessionState::SessionState(JobSetup given)
     status.set_step(step);
     status.set_checkpoint_step(step);
   }
+  if (setup.record) TakeRecord(*setup.record);
   if (setup.spec.freeze().policy() == v1alpha1::FreezePolicy::Manual) {
     freeze_log.assign(setup.spec.freeze().manual().begin(), setup.spec.freeze().manual().end());
   }
@@ -46,6 +49,22 @@ void SessionState::FitToLayers() {
   collector = WindowCollector(layers());
   checkpoints.SetLayers(layers());
   status.set_total_steps(setup.shape.total_steps);
+}
+
+void SessionState::TakeRecord(const v1alpha1::FreezePipeJobStatus& record) {
+  step = record.step();
+  freeze_log.assign(record.freeze_log().begin(), record.freeze_log().end());
+  last_generation = record.generation();
+  if (record.has_checkpoint_step()) {
+    checkpoints.AddComplete(record.checkpoint_step());
+    status.set_checkpoint_step(record.checkpoint_step());
+  }
+  status.set_state(record.state());
+  status.set_message(record.message());
+  status.set_restarts(record.restarts());
+  status.set_disruptions(record.disruptions());
+  if (record.has_loss()) status.set_loss(record.loss());
+  if (record.has_accuracy()) status.set_accuracy(record.accuracy());
 }
 
 v1alpha1::Order SessionState::NewOrder() const {
@@ -93,6 +112,7 @@ void SessionState::SetState(v1alpha1::JobState::Type state, const std::string& m
 void SessionState::RefreshStatus() {
   status.set_step(step);
   status.set_boundary(BoundaryAt(step));
+  if (described()) status.set_progress_percent(100 * step / setup.shape.total_steps);
   status.mutable_freeze_log()->Assign(freeze_log.begin(), freeze_log.end());
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "operator/coordinator/checkpoint_ledger.h"
@@ -19,6 +20,7 @@ namespace freezepipe::coordinator {
 /// Where the session waits; see the diagram above JobSession.
 enum class Phase {
   kPending,
+  kTakingOver,
   kAttaching,
   kProfiling,
   kPreparing,
@@ -41,6 +43,8 @@ struct Worker {
   bool attached = false;
   /// KillWorker was sent; it is not gone yet.
   bool killed = false;
+  /// Its process may have been there before this coordinator.
+  bool taken_over = false;
   /// Last words of the living process.
   v1alpha1::Hello hello = {};
   /// Highest generation that this process was asked to prepare.
@@ -98,6 +102,13 @@ struct Completion {
   Seconds since = 0;
 };
 
+/// How a worker was lost.
+struct Loss {
+  std::string why;
+  /// Not by its own fault.
+  bool disrupted = false;
+};
+
 /// What a durable record was written for.
 struct PendingRecord {
   enum class Purpose { kStart, kSettled, kFreeze, kEnd, kNote };
@@ -148,7 +159,9 @@ struct SessionState {
   int generation_step = 0;
   /// It began with Start, not with a switch.
   bool began_with_start = false;
-  Seconds generation_since = 0;
+  /// From when and where on the pace of training is measured.
+  Seconds pace_since = 0;
+  int pace_step = 0;
   std::vector<v1alpha1::FreezeLogEntry> freeze_log;
   std::optional<OutstandingFreeze> outstanding;
   /// Boundaries that a notice was sent for.
@@ -161,6 +174,15 @@ struct SessionState {
   CheckpointLedger checkpoints;
   /// By step.
   std::map<int, Completion> completions;
+
+  // ---- taking over ----
+  /// Said by workers before it was known how training stands.
+  std::vector<std::pair<int, v1alpha1::WorkerMessage>> unheard;
+  /// The ledger above has what is on disk, not only what the record names.
+  bool checkpoints_known = false;
+  /// Who was asked for that, and when.
+  std::optional<int> finder;
+  Seconds finding_since = 0;
 
   // ---- recovery ----
   Seconds gathering_since = 0;
@@ -206,6 +228,9 @@ struct SessionState {
   std::vector<v1alpha1::FreezeLogEntry> ConfirmedFreezes() const;
   /// Layers [0, boundary) are frozen at the step.
   int BoundaryAt(int step) const;
+
+  /// Takes over what another coordinator recorded.
+  void TakeRecord(const v1alpha1::FreezePipeJobStatus& record);
 
   int layers() const { return static_cast<int>(setup.layer_names.size()); }
   /// Members of the plan in force; of the one in preparation before the first Start.

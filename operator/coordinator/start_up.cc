@@ -1,31 +1,46 @@
 #include "operator/coordinator/start_up.h"
 
+#include <optional>
+#include <set>
+
 #include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/plan_builder.h"
 #include "operator/coordinator/restart.h"
+#include "operator/coordinator/take_over.h"
 
 namespace freezepipe::coordinator {
 namespace {
 
-/// The first plan, at the frozen boundary of the step that training starts with.
-void MakeFirstPlan(SessionState& state) {
+/// The first plan that the job would have at this boundary, with all its workers.
+std::optional<planner::PlannedStages> InitialPlan(const SessionState& state, int boundary) {
   const auto& spec = state.setup.spec;
-  const int stages = planner::InitialStages(spec, state.layers());
+  std::set<int> all;
+  for (const auto& [worker, unused] : state.workers) all.insert(worker);
+  return planner::MakeInitialPlan(CostsAt(state, boundary), spec.pipeline().replicas(),
+                                  HeldWorkers(state, all),
+                                  planner::InitialStages(spec, state.layers()));
+}
+
+/// The plan to start with: one that a coordinator before this one left; else the first, at the
+/// frozen boundary of the step that training starts with.
+void MakeStartPlan(SessionState& state) {
   const int boundary = state.BoundaryAt(state.step);
-  const auto held = HeldWorkers(state, state.Needed());
-  const auto unfrozen =
-      planner::MakeInitialPlan(CostsAt(state, 0), spec.pipeline().replicas(), held, stages);
-  const auto planned =
-      planner::MakeInitialPlan(CostsAt(state, boundary), spec.pipeline().replicas(), held, stages);
+  const auto unfrozen = InitialPlan(state, 0);
+  const auto planned = InitialPlan(state, boundary);
   if (!unfrozen || !planned) {
+    const int stages = planner::InitialStages(state.setup.spec, state.layers());
     Conclude(state, v1alpha1::JobState::Failed,
              "InvalidSpec: no split of the layers into " + std::to_string(stages) +
                  " stages fits the memory of the workers' devices");
     return;
   }
   state.baseline = planner::MakeBaseline(CostsAt(state, 0), unfrozen->partition);
-  PrepareRestart(state, NewPlan(state, *planned, boundary), "");
+  if (state.current) {
+    PrepareRestart(state, Renumbered(state, *state.current), state.recovery_why);
+  } else {
+    PrepareRestart(state, NewPlan(state, *planned, boundary), "");
+  }
 }
 
 void AskForProfile(SessionState& state) {
@@ -44,6 +59,10 @@ void SendProfile(SessionState& state) {
 
 void StartJob(SessionState& state) {
   state.started_at = state.now;
+  if (CanTakeOver(state)) {
+    BeginTakeOver(state);
+    return;
+  }
   state.SetState(v1alpha1::JobState::Starting, "");
   state.phase = Phase::kAttaching;
   for (const auto& [worker, unused] : state.workers) state.Launch(worker);
@@ -53,8 +72,9 @@ void ContinueStartUp(SessionState& state) {
   if (state.phase != Phase::kAttaching) return;
   AskForDescription(state);
   if (!state.described() || !state.AllAttached(state.Needed())) return;
+  if (AwaitCheckpoint(state)) return;
   if (state.profile) {
-    MakeFirstPlan(state);
+    MakeStartPlan(state);
   } else {
     AskForProfile(state);
   }
@@ -73,6 +93,6 @@ void OnProfile(SessionState& state, int worker, const v1alpha1::ProfileReport& r
   ContinueStartUp(state);
 }
 
-int ProfilingWorker(const SessionState& state) { return state.workers.begin()->first; }
+int ProfilingWorker(const SessionState& state) { return *state.Needed().begin(); }
 
 }  // namespace freezepipe::coordinator

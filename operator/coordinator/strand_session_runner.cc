@@ -21,7 +21,7 @@ void StrandSessionRunner::Post(Event event) {
 }
 
 void StrandSessionRunner::OnWorkerExit(int worker, cluster::WorkerEnd end) {
-  Post(WorkerGone{worker, std::move(end.why)});
+  Post(WorkerGone{worker, std::move(end.why), end.disrupted});
 }
 
 void StrandSessionRunner::Handle(Event event) {

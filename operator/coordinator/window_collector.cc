@@ -30,6 +30,12 @@ std::optional<planner::WindowStatistics> WindowCollector::Add(const v1alpha1::Wi
   return window;
 }
 
+bool WindowCollector::IsNews(const v1alpha1::WindowReport& report) const {
+  if (report.step() <= last_step_) return false;
+  const auto found = open_.find({report.step(), report.generation()});
+  return found == open_.end() || !found->second.contains(report.stage());
+}
+
 void WindowCollector::Rewind(int step) {
   last_step_ = std::min(last_step_, step);
   open_.clear();

@@ -20,6 +20,12 @@ class WindowCollector {
   /// is whole.
   std::optional<planner::WindowStatistics> Add(const v1alpha1::WindowReport& report, int stages);
 
+  /// Windows up to this step are known.
+  void SkipTo(int step) { last_step_ = step; }
+
+  /// The report adds something to a window that is not whole.
+  bool IsNews(const v1alpha1::WindowReport& report) const;
+
   /// Forgets what is not whole, and that windows after this step ever were.
   void Rewind(int step);
 

@@ -24,6 +24,7 @@ JobSetup Setup(const Surroundings& surroundings, const Snapshot& snapshot) {
   JobSetup setup;
   setup.spec = snapshot.spec;
   setup.term = surroundings.term;
+  setup.record = snapshot.status;
   if (!snapshot.spec.checkpoint().claim_name().empty()) {
     setup.checkpoint_directory =
         absl::StrCat(cluster::kCheckpointMount, "/", cluster::JobFolder(*snapshot.job));
