@@ -1,5 +1,6 @@
 """Jobs of the scenarios: their manifests, volumes, pods, and how their weights compare."""
 
+import copy
 import json
 import os
 import pathlib
@@ -43,7 +44,7 @@ def prepare_volumes(scenario):
 def job(scenario, name, workers, spec):
     """A manifest that trains a small network on the claim "data"; `spec` adds to it."""
     template = {"spec": {
-        "containers": [{"name": "worker", "resources": RESOURCES,
+        "containers": [{"name": "worker", "resources": copy.deepcopy(RESOURCES),
                         "volumeMounts": [{"name": "data", "mountPath": "/data", "readOnly": True}]}],
         "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}}]}}
     return {"apiVersion": "freezepipe.io/v1alpha1", "kind": "FreezePipeJob",
