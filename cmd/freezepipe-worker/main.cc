@@ -85,7 +85,8 @@ void Train(const WorkerOptions& options, const std::string& device_name) {
   std::cerr << "worker " << options.worker << " on " << opened.device << ", coordinator "
             << options.coordinator.target << std::endl;
   worker.Run();
-  std::cerr << "worker " << options.worker << " leaves" << std::endl;
+  std::cerr << "worker " << options.worker << " leaves; its longest step took "
+            << worker.longest_step_seconds() << " s" << std::endl;
   // Generations that were given up may still be waiting in threads of their own.
   std::quick_exit(EXIT_SUCCESS);
 }

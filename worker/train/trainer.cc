@@ -238,6 +238,7 @@ void Trainer::Switch(int number) {
   switched.set_generation(number);
   switched.set_step(step_);
   switched.set_stall_seconds(SecondsSince(step_end_));
+  longest_step_seconds_ = std::max(longest_step_seconds_, switched.stall_seconds());
   switched.set_bytes_received(bytes + preparation->bytes_fetched());
   switched.set_bytes_received_early(preparation->bytes_fetched());
   Enter(next, std::move(layers), step_);
@@ -249,7 +250,9 @@ void Trainer::Step() {
   const int boundary = BoundaryAt(log_, step_);
   ++step_;
   held_.Advance(step_, boundary);
-  reporter_.OnStep(*generation_, *stage_, step_, outcome, SecondsSince(step_end_));
+  const double seconds = SecondsSince(step_end_);
+  longest_step_seconds_ = std::max(longest_step_seconds_, seconds);
+  reporter_.OnStep(*generation_, *stage_, step_, outcome, seconds);
   step_end_ = std::chrono::steady_clock::now();
   if (!settled_) {
     settled_ = true;

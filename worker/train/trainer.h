@@ -39,6 +39,10 @@ class Trainer {
   /// The highest entered so far, 0 for none. From any thread.
   int generation() const { return highest_generation_; }
 
+  /// Of all steps so far, a switch between two of them counted as one: how long training ever
+  /// paused. From the thread that trains.
+  double longest_step_seconds() const { return longest_step_seconds_; }
+
   /// The plan entered last, whether it stands still, and the freeze log. From any thread.
   void Describe(v1alpha1::Hello* hello) const;
 
@@ -87,6 +91,7 @@ class Trainer {
   int written_ = -1;
   bool settled_ = false;
   std::chrono::steady_clock::time_point step_end_;
+  double longest_step_seconds_ = 0;
 };
 
 }  // namespace freezepipe::worker

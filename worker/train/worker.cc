@@ -137,6 +137,10 @@ void Worker::Run() {
   client_->Flush(kFarewell);
 }
 
+double Worker::longest_step_seconds() const {
+  return trainer_ == nullptr ? 0 : trainer_->longest_step_seconds();
+}
+
 bool Worker::Carry(const Order& order) {
   switch (order.kind_case()) {
     case Order::kWelcome:

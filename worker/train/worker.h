@@ -39,6 +39,9 @@ class Worker {
   /// Returns when ordered to leave; throws std::runtime_error when no coordinator ever answered.
   void Run();
 
+  /// The longest step that it trained, a switch counted as one; 0 if it trained none. After Run.
+  double longest_step_seconds() const;
+
  private:
   v1alpha1::Hello MakeHello();
   void OnOrder(const v1alpha1::Order& order);

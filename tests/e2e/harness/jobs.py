@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 
 import safetensors.numpy
 import yaml
@@ -80,6 +81,13 @@ def tell(scenario, name):
 
 def worker_pods(scenario, name):
     return cluster.get_all("pods", scenario.namespace, f"freezepipe.io/job={name},freezepipe.io/role=worker")
+
+
+def longest_pause(scenario, pod):
+    """Seconds of the longest step that a worker trained, by its last words."""
+    log = cluster.kubectl("logs", "-n", scenario.namespace, pod["metadata"]["name"])
+    said = re.search(r"its longest step took ([\d.e-]+) s", log)
+    return float(said[1]) if said else 0.0
 
 
 def phase(pod):
