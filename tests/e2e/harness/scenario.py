@@ -18,7 +18,7 @@ class Scenario:
 
     def __init__(self, name, logs):
         self.name = name
-        self.namespace = f"e2e-{name}"
+        self.namespace = f"e2e-{name}".replace("_", "-")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"freezepipe-e2e-{name}-"))
         self.folder.chmod(0o755)
         self.passed = 0
