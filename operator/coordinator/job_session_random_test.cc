@@ -62,6 +62,52 @@ TEST(JobSessionRandom, DisturbedRunsEndInTheWeightsOfTheirFreezeLog) {
   EXPECT_GT(restores, static_cast<int>(kSeeds));
 }
 
+// Coordinators come and go, with the durable record alone: training does not notice.
+TEST(JobSessionRandom, AnotherCoordinatorTakesOverAndTrainingGoesOn) {
+  int take_overs = 0;
+  int shrunk = 0;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    auto options = OptionsOf(seed);
+    options.disturbances = 0;
+    options.take_overs = 6;
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    EXPECT_EQ(job.status().state(), v1alpha1::JobState::Succeeded) << job.status().message();
+    EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), options.total_steps));
+    EXPECT_EQ(job.launches(), options.workers) << "a worker was started again";
+    EXPECT_EQ(job.status().restarts(), 0);
+    take_overs += job.take_overs();
+    shrunk += job.status().freed_workers() > 0;
+    if (HasFailure()) break;
+  }
+  // Not where hardly ever a coordinator was there.
+  EXPECT_GT(shrunk, static_cast<int>(kSeeds) * 9 / 10);
+  EXPECT_GT(take_overs, static_cast<int>(kSeeds) * 3);
+}
+
+TEST(JobSessionRandom, TakeOversAmongOtherDisturbancesLoseNothing) {
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    auto options = OptionsOf(seed);
+    options.take_overs = 4;
+    options.stop_midway = seed % 10 == 9;
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    if (options.stop_midway) {
+      EXPECT_EQ(job.status().state(), v1alpha1::JobState::Stopped) << job.status().message();
+    } else {
+      EXPECT_EQ(job.status().state(), v1alpha1::JobState::Succeeded) << job.status().message();
+      EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), options.total_steps));
+    }
+    if (HasFailure()) break;
+  }
+}
+
 TEST(JobSessionRandom, StoppedRunsEndInACheckpoint) {
   for (unsigned seed = 0; seed < kSeeds / 4; ++seed) {
     SCOPED_TRACE(seed);

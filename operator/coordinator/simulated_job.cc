@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kStepsPerEpoch = 20;
 
-JobSetup MakeSetup(const SimulatedJob::Options& options) {
+JobSetup MakeSetup(const SimulatedJob::Options& options, int term) {
   JobSetup setup;
   auto& spec = setup.spec;
   spec.mutable_worker()->set_count(options.workers);
@@ -27,7 +27,7 @@ JobSetup MakeSetup(const SimulatedJob::Options& options) {
     setup.layer_names.push_back("layer" + std::to_string(layer));
   }
   setup.shape = {options.layers, options.total_steps, kStepsPerEpoch, 10};
-  setup.term = 7;
+  setup.term = term;
   setup.checkpoint_directory = "checkpoints";
   return setup;
 }
@@ -35,7 +35,7 @@ JobSetup MakeSetup(const SimulatedJob::Options& options) {
 }  // namespace
 
 SimulatedJob::SimulatedJob(const Options& options)
-    : options_(options), random_(options.seed), session_(MakeSetup(options)) {
+    : options_(options), random_(options.seed), session_(MakeSetup(options, kFirstTerm)) {
   for (int worker = 0; worker < options.workers; ++worker) processes_[worker];
 }
 
@@ -76,6 +76,9 @@ void SimulatedJob::Run() {
         if (Chance(0.005)) Disturb();
         now_ += Chance(0.01) ? 1.0 : 0.02;
         if (Chance(0.1)) Tell(Tick{});
+        if (Chance(0.005) && take_overs() < options_.take_overs) TakeOver();
+        // The status is written now and then whatever happens.
+        if (Chance(0.01) && records_.empty()) MakeDurable(session_.status());
     }
     if (options_.stop_midway && !stopped_ && status().step() > options_.total_steps / 2) {
       stopped_ = true;
@@ -92,17 +95,18 @@ void SimulatedJob::CarryOut(const Action& action) {
   if (over_) return Breach("an action after JobOver");
   if (const auto* send = std::get_if<SendOrder>(&action)) {
     Process& process = processes_.at(send->worker);
-    if (send->order.term() != 7) Breach("an order of another term");
+    if (send->order.term() != term_) Breach("an order of another term");
     if (!process.attached && process.end_known) Breach("an order to a worker known to be gone");
     if (process.alive && process.attached) process.inbox.push_back(send->order);
-    if (send->order.has_start() && send->order.start().generation() != recorded_generation_) {
+    if (send->order.has_start() && send->order.start().generation() != durable_.generation()) {
       Breach("a start that is not recorded");
     }
-    if (send->order.has_retire() && send->order.retire().generation() != recorded_generation_) {
+    if (send->order.has_retire() && send->order.retire().generation() != durable_.generation()) {
       Breach("a retire that is not recorded");
     }
   } else if (const auto* launch = std::get_if<LaunchWorker>(&action)) {
     Process& process = processes_.at(launch->worker);
+    if (std::exchange(process.adopted, false)) return;
     if (!process.end_known) Breach("a launch of a worker that is not known to be gone");
     if (released_.contains(launch->worker)) Breach("a launch of a released worker");
     const int incarnation = process.incarnation + 1;
@@ -110,6 +114,7 @@ void SimulatedJob::CarryOut(const Action& action) {
     process.alive = true;
     process.end_known = false;
     process.incarnation = incarnation;
+    ++launches_;
     Attach(launch->worker);
   } else if (const auto* kill = std::get_if<KillWorker>(&action)) {
     if (processes_.at(kill->worker).alive) End(kill->worker, false);
@@ -121,8 +126,8 @@ void SimulatedJob::CarryOut(const Action& action) {
         Breach("a freeze log that is not monotone");
       }
     }
-    if (record->status.generation() < recorded_generation_) Breach("a generation that went back");
-    recorded_generation_ = record->status.generation();
+    if (record->status.generation() < durable_.generation()) Breach("a generation that went back");
+    records_[record->number] = record->status;
     cluster_events_.push_back(Recorded{record->number});
   } else if (const auto* notice = std::get_if<Notice>(&action)) {
     if (notice->event.has_repartition_done()) {
@@ -153,7 +158,64 @@ void SimulatedJob::Attach(int worker) {
   hello->set_store_port(4000 + worker);
   hello->set_device("cpu");
   hello->set_generation(process.term_generation);
-  process.outbox.push_front(std::move(message));
+  for (const auto& [layer, steps] : process.copies) {
+    auto* copy = hello->add_holdings();
+    copy->set_layer(layer);
+    for (const auto& [step, weight] : steps) copy->add_steps(step);
+  }
+  if (process.entered) {
+    *hello->mutable_plan() = *process.entered;
+    hello->set_stands_still(process.stands_still);
+    hello->mutable_freeze_log()->Assign(process.log.begin(), process.log.end());
+  }
+  if (process.next && process.next->generation() > hello->plan().generation()) {
+    *hello->mutable_next() = *process.next;
+  }
+  hello->set_switching_to(process.switching_to);
+  hello->set_stopping(process.stop);
+  *hello->mutable_memory() = process.memory;
+  std::deque<v1alpha1::WorkerMessage> first = {std::move(message)};
+  first.insert(first.end(), process.windows.begin(), process.windows.end());
+  for (const auto& [kind, said] : process.standing) first.push_back(said);
+  process.outbox.insert(process.outbox.begin(), first.begin(), first.end());
+}
+
+void SimulatedJob::MakeDurable(const v1alpha1::FreezePipeJobStatus& record) { durable_ = record; }
+
+void SimulatedJob::TakeOver() {
+  ++term_;
+  // Orders and records that were under way may have got there, and nobody has heard of it.
+  for (auto& [worker, process] : processes_) {
+    while (process.alive && !process.hung && !process.inbox.empty() && Chance(0.5)) {
+      const auto order = std::move(process.inbox.front());
+      process.inbox.pop_front();
+      Obey(worker, order);
+    }
+  }
+  for (const auto& [number, record] : records_) {
+    if (!Chance(0.5)) break;
+    MakeDurable(record);
+  }
+  records_.clear();
+  if (durable_.state() == v1alpha1::JobState::Succeeded ||
+      durable_.state() == v1alpha1::JobState::Stopped) {
+    over_ = true;  // there is nothing to take over
+    return;
+  }
+  cluster_events_.clear();
+  for (auto& [worker, process] : processes_) {
+    process.attached = false;
+    process.inbox.clear();
+    std::erase_if(process.outbox, [](const auto& message) { return message.has_hello(); });
+    process.end_known = !process.alive;
+    process.adopted = process.alive;
+    if (!process.alive) process.outbox.clear();
+  }
+  JobSetup setup = MakeSetup(options_, term_);
+  setup.record = durable_;
+  session_ = JobSession(std::move(setup));
+  Tell(JobStarted{});
+  if (stopped_) Tell(StopRequested{});
 }
 
 void SimulatedJob::End(int worker, bool clean) {
@@ -191,6 +253,10 @@ void SimulatedJob::DeliverClusterEvent() {
   if (cluster_events_.empty()) return;
   const Event event = cluster_events_.front();
   cluster_events_.pop_front();
+  if (const auto* recorded = std::get_if<Recorded>(&event)) {
+    MakeDurable(records_.at(recorded->number));
+    records_.erase(recorded->number);
+  }
   if (const auto* gone = std::get_if<WorkerGone>(&event)) {
     processes_.at(gone->worker).end_known = true;
     processes_.at(gone->worker).outbox.clear();
@@ -199,7 +265,27 @@ void SimulatedJob::DeliverClusterEvent() {
 }
 
 void SimulatedJob::Say(int worker, v1alpha1::WorkerMessage message) {
-  processes_.at(worker).outbox.push_back(std::move(message));
+  using Kind = v1alpha1::WorkerMessage::KindCase;
+  Process& process = processes_.at(worker);
+  switch (message.kind_case()) {
+    case Kind::kPrepared:
+    case Kind::kSwitched:
+    case Kind::kSettled:
+    case Kind::kCheckpointWritten:
+    case Kind::kFinished:
+      process.standing[message.kind_case()] = message;
+      break;
+    case Kind::kWindow:
+      process.windows.push_back(message);
+      break;
+    case Kind::kAborted:
+      process.standing.erase(Kind::kCheckpointWritten);
+      process.standing.erase(Kind::kFinished);
+      break;
+    default:
+      break;
+  }
+  process.outbox.push_back(std::move(message));
 }
 
 void SimulatedJob::DeliverMessage() {

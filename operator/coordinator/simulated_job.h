@@ -30,6 +30,9 @@ class SimulatedJob {
     int checkpoint_interval = 15;
     /// Kills, hangs, broken streams and failed preparations that may happen.
     int disturbances = 6;
+    /// Times that another coordinator takes over, with the last durable record and what the workers
+    /// say.
+    int take_overs = 0;
     bool stop_midway = false;
   };
 
@@ -38,12 +41,18 @@ class SimulatedJob {
   /// Runs to the end, or until nothing more can come of it.
   void Run();
 
-  const v1alpha1::FreezePipeJobStatus& status() const { return session_.status(); }
+  /// The last durable one, once the job is over.
+  const v1alpha1::FreezePipeJobStatus& status() const {
+    return over_ ? durable_ : session_.status();
+  }
   bool over() const { return over_; }
   const std::vector<std::string>& breaches() const { return breaches_; }
   int repartitions() const { return repartitions_; }
   int restores() const { return restores_; }
   const std::set<int>& released() const { return released_; }
+  int take_overs() const { return term_ - kFirstTerm; }
+  /// Processes that were started.
+  int launches() const { return launches_; }
 
   /// Weight of each layer in the newest complete checkpoint.
   std::vector<unsigned long long> FinalWeights() const;
@@ -75,6 +84,19 @@ class SimulatedJob {
     bool first_step_of_switch = false;
     bool finished = false;
     Log log;
+
+    // What it tells another coordinator.
+    std::optional<v1alpha1::Plan> entered;
+    bool stands_still = false;
+    std::optional<v1alpha1::Plan> next;
+    int switching_to = 0;
+    v1alpha1::Memory memory;
+    /// Said again on every stream: by kind, and the windows that nobody remembers.
+    std::map<int, v1alpha1::WorkerMessage> standing;
+    std::deque<v1alpha1::WorkerMessage> windows;
+    /// It lived when another coordinator took over, which has not launched it yet.
+    bool adopted = false;
+
     std::optional<int> switch_to;
     std::optional<v1alpha1::FreezeLogEntry> freeze;
     bool stop = false;
@@ -86,10 +108,18 @@ class SimulatedJob {
   void DeliverOrder();
   void DeliverClusterEvent();
   void Disturb();
+  void TakeOver();
+  /// The record is safe.
+  void MakeDurable(const v1alpha1::FreezePipeJobStatus& record);
   void Attach(int worker);
   void End(int worker, bool clean);
   void Obey(int worker, const v1alpha1::Order& order);
   void Prepare(int worker, const v1alpha1::Prepare& order);
+  void Remember(int worker, const v1alpha1::Remember& order);
+  void Complete(int worker, const v1alpha1::CompleteCheckpoint& order);
+  void Find(int worker);
+  /// A whole generation trains, and nothing but coordinators was disturbed.
+  bool NeedNotStop(int worker) const;
   /// False when a source is gone.
   bool Fetch(int worker, const v1alpha1::Prepare& order);
   void SayAborted(int worker, int generation, const std::string& reason);
@@ -117,11 +147,20 @@ class SimulatedJob {
   std::map<int, Process> processes_;
   std::deque<Event> cluster_events_;
   std::map<int, std::map<int, Weight>> written_;
-  std::map<int, std::map<int, Weight>> complete_;
+  struct Checkpoint {
+    v1alpha1::CheckpointIndex index;
+    std::map<int, Weight> weights;
+  };
+  std::map<int, Checkpoint> complete_;
+  v1alpha1::FreezePipeJobStatus durable_;
+  /// Not known to the session to be safe.
+  std::map<int, v1alpha1::FreezePipeJobStatus> records_;
   std::vector<std::string> breaches_;
   std::set<int> settled_generations_;
   std::set<int> released_;
-  int recorded_generation_ = 0;
+  static constexpr int kFirstTerm = 7;
+  int term_ = kFirstTerm;
+  int launches_ = 0;
   int disturbed_ = 0;
   int repartitions_ = 0;
   int restores_ = 0;

@@ -44,6 +44,7 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
     Prepare(worker, order.prepare());
   } else if (order.has_drop()) {
     process.prepared.erase(order.drop().generation());
+    process.next.reset();
   } else if (order.has_start()) {
     const auto& start = order.start();
     // Repeated after a reattachment; it may have left the generation already.
@@ -51,7 +52,9 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
     process.last_started = start.generation();
     const auto plan = process.prepared.find(start.generation());
     if (plan == process.prepared.end()) return Breach("a start of what is not prepared");
-    process.running = plan->second;
+    process.running = process.entered = plan->second;
+    process.stands_still = false;
+    process.switching_to = 0;
     process.step = start.step();
     process.last_progress = now_;
     process.finished = false;
@@ -67,7 +70,7 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
     // Repeated after a reattachment; it may have switched, or stand still already.
     const int generation = order.switch_().generation();
     if (process.running && process.running->generation() < generation) {
-      process.switch_to = generation;
+      process.switch_to = process.switching_to = generation;
     }
   } else if (order.has_schedule_freeze()) {
     const auto& entry = order.schedule_freeze().entry();
@@ -86,19 +89,18 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
       });
     }
   } else if (order.has_complete_checkpoint()) {
-    const int step = order.complete_checkpoint().index().step();
-    if (static_cast<int>(written_[step].size()) != options_.layers) {
-      Breach("a checkpoint completed without all layers");
-    }
-    complete_[step] = written_[step];
-    answer.mutable_checkpoint_completed()->set_step(step);
-    Say(worker, answer);
+    Complete(worker, order.complete_checkpoint());
+  } else if (order.has_find_checkpoint()) {
+    Find(worker);
+  } else if (order.has_remember()) {
+    Remember(worker, order.remember());
   } else if (order.has_release()) {
     if (process.running) Breach("a release of a worker that trains");
     answer.mutable_released();
     Say(worker, answer);
     End(worker, true);
   } else if (order.has_abort()) {
+    if (NeedNotStop(worker)) Breach("training that went on was stopped");
     process.running.reset();
     SayAborted(worker, order.abort().generation(), "");
   } else if (order.has_exit()) {
@@ -106,8 +108,67 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
   }
 }
 
+bool SimulatedJob::NeedNotStop(int worker) const {
+  const auto& running = processes_.at(worker).running;
+  if (disturbed_ > 0 || !running) return false;
+  const auto members = MembersOf(*running);
+  return std::all_of(members.begin(), members.end(), [&](int member) {
+    const Process& process = processes_.at(member);
+    return process.running && process.running->generation() == running->generation();
+  });
+}
+
+void SimulatedJob::Remember(int worker, const v1alpha1::Remember& order) {
+  Process& process = processes_.at(worker);
+  const auto& memory = order.memory();
+  if (memory.has_profile()) {
+    *process.memory.mutable_profile() = memory.profile();
+    process.memory.set_baseline_work_seconds(memory.baseline_work_seconds());
+    process.memory.set_baseline_step_seconds(memory.baseline_step_seconds());
+  }
+  auto& windows = *process.memory.mutable_windows();
+  const auto later = std::find_if(windows.begin(), windows.end(), [&](const auto& window) {
+    return window.step() > order.after_step();
+  });
+  windows.erase(later, windows.end());
+  windows.MergeFrom(memory.windows());
+  if (memory.windows().empty()) return;
+  std::erase_if(process.windows, [&](const auto& said) {
+    return said.window().step() <= memory.windows().rbegin()->step();
+  });
+}
+
+void SimulatedJob::Complete(int worker, const v1alpha1::CompleteCheckpoint& order) {
+  const int step = order.index().step();
+  const bool done = !written_.contains(step) && complete_.lower_bound(step) != complete_.end();
+  if (!done) {
+    if (static_cast<int>(written_[step].size()) != options_.layers) {
+      Breach("a checkpoint completed without all layers");
+    }
+    complete_[step] = {order.index(), written_[step]};
+    written_.erase(step);
+    complete_.erase(complete_.upper_bound(step), complete_.end());
+    while (static_cast<int>(complete_.size()) > order.keep()) complete_.erase(complete_.begin());
+  }
+  v1alpha1::WorkerMessage answer;
+  answer.mutable_checkpoint_completed()->set_step(step);
+  Say(worker, std::move(answer));
+}
+
+void SimulatedJob::Find(int worker) {
+  v1alpha1::WorkerMessage answer;
+  auto* found = answer.mutable_checkpoint_found();
+  for (const auto& [step, checkpoint] : complete_) {
+    if (found->has_newest()) found->add_older_steps(found->newest().step());
+    *found->mutable_newest() = checkpoint.index;
+  }
+  Say(worker, std::move(answer));
+}
+
 void SimulatedJob::SayAborted(int worker, int generation, const std::string& reason) {
   Process& process = processes_.at(worker);
+  process.stands_still = true;
+  process.next.reset();
   process.switch_to.reset();
   process.freeze.reset();
   process.stop = false;
@@ -123,6 +184,7 @@ void SimulatedJob::Prepare(int worker, const v1alpha1::Prepare& order) {
   const int generation = order.plan().generation();
   v1alpha1::WorkerMessage answer;
   process.term_generation = std::max(process.term_generation, generation);
+  process.next = order.plan();
   if (!order.live() && process.running) Breach("a restart prepared while training");
   const bool may_fail = order.live() && disturbed_ < options_.disturbances && Chance(0.1);
   if (may_fail) ++disturbed_;
@@ -153,7 +215,7 @@ bool SimulatedJob::Fetch(int worker, const v1alpha1::Prepare& order) {
         Breach("a restore from what is no checkpoint");
         return false;
       }
-      copies[order.step()] = checkpoint->second.at(layer);
+      copies[order.step()] = checkpoint->second.weights.at(layer);
       continue;
     }
     const auto& receivers = source.receivers();

@@ -131,11 +131,12 @@ void SimulatedJob::TrySwitch(int lead) {
     Say(member, std::move(message));
     process.prepared.clear();
     process.running.reset();
+    process.entered = plan;
+    process.log = log;
     process.freeze.reset();
     if (!MembersOf(plan).contains(member)) continue;
     process.running = plan;
     process.step = step;
-    process.log = log;
     process.first_step_of_switch = true;
   }
   // The same worker goes on leading with what it was told.
@@ -219,7 +220,7 @@ SimulatedJob::Weight SimulatedJob::Next(Weight weight, int layer, int step, cons
 std::vector<unsigned long long> SimulatedJob::FinalWeights() const {
   std::vector<Weight> weights;
   if (complete_.empty()) return weights;
-  for (const auto& [layer, weight] : complete_.rbegin()->second) weights.push_back(weight);
+  for (const auto& [layer, weight] : complete_.rbegin()->second.weights) weights.push_back(weight);
   return weights;
 }
 
