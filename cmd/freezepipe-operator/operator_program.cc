@@ -27,6 +27,7 @@
 #include "operator/kube/http_transport.h"
 #include "operator/kube/leader_elector.h"
 #include "operator/kube/observed_transport.h"
+#include "operator/reconciler/served_schema.h"
 
 namespace freezepipe::operator_program {
 namespace {
@@ -109,6 +110,8 @@ class Replica {
         http_(options.http_port, {.health = [] { return std::string(); },
                                   .readiness = [this] { return WhyNotReady(); },
                                   .metrics = [this] { return metrics_.Text(); }}) {
+    const absl::Status schema = reconciler::CheckServedSchema(own_client_);
+    if (!schema.ok()) throw std::runtime_error(std::string(schema.message()));
     const auto on_error = [this](const absl::Status& error) {
       metrics_.watch_errors.Increment();
       LogWarning(std::string(error.message()));
