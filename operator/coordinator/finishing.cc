@@ -42,11 +42,7 @@ void OnEndRecorded(SessionState& state) {
   if (state.phase != Phase::kConcluding) return;
   state.phase = Phase::kExiting;
   state.exiting_since = state.now;
-  for (const auto& [worker, known] : state.workers) {
-    SendExit(state, worker);
-    // It can't be told, and has nothing to leave in order.
-    if (known.hello.incarnation().empty()) state.Kill(worker);
-  }
+  for (const auto& [worker, unused] : state.workers) SendExit(state, worker);
   ContinueExiting(state);
 }
 
