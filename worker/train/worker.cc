@@ -297,7 +297,8 @@ void Worker::Train(const v1alpha1::Start& start) {
   try {
     trainer_->Run(preparation, start);
   } catch (const TransportError& error) {
-    SayAborted(start.generation(), error.what());
+    // It may have switched since that start.
+    SayAborted(trainer_->generation(), error.what());
   } catch (const NotFiniteError& error) {
     Fail("NotFinite", error.what());
   } catch (const std::exception& error) {
