@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "operator/kube/eventually.h"
+
 namespace freezepipe::kube {
 namespace {
 
@@ -114,7 +116,7 @@ TEST(WorkQueue, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsLost) {
   std::stop_source stop;
   // Of each key: what was asked for, and what the last work on it saw.
   std::array<std::atomic<int>, kKeys> asked{};
-  std::array<int, kKeys> seen{};  // Written in work on the key alone: TSan says if not.
+  std::array<std::atomic<int>, kKeys> seen{};
   std::array<std::atomic<bool>, kKeys> in_work{};
   {
     std::vector<std::jthread> workers;
@@ -123,7 +125,7 @@ TEST(WorkQueue, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsLost) {
         while (auto key = queue.Take(stop.get_token())) {
           const int number = std::stoi(*key);
           EXPECT_FALSE(in_work[number].exchange(true));
-          seen[number] = asked[number];
+          seen[number] = asked[number].load();
           in_work[number] = false;
           queue.Done(*key);
         }
@@ -140,7 +142,14 @@ TEST(WorkQueue, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsLost) {
         });
       }
     }
-    while (queue.waiting() > 0) std::this_thread::yield();
+    // A key that was added during the work on it doesn't wait yet.
+    const auto all_seen = [&] {
+      for (int key = 0; key < kKeys; ++key) {
+        if (seen[key] != asked[key]) return false;
+      }
+      return true;
+    };
+    EXPECT_TRUE(Eventually(all_seen));
     stop.request_stop();
   }
   for (int key = 0; key < kKeys; ++key) EXPECT_EQ(seen[key], asked[key]) << key;
