@@ -79,7 +79,7 @@ absl::Status Client::AwaitTurn(const std::stop_token& stop) {
   return stop.stop_requested() ? absl::CancelledError("stopped") : absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Client::CallForText(HttpRequest request, const std::string& doing) {
+absl::StatusOr<Json> Client::Call(HttpRequest request, const std::string& doing) {
   if (auto status = AwaitTurn(options_.stop); !status.ok()) return status;
   request.timeout = options_.timeout;
   const auto response = transport_->Send(request, options_.stop);
@@ -90,13 +90,7 @@ absl::StatusOr<std::string> Client::CallForText(HttpRequest request, const std::
   if (response->code < 200 || response->code > 299) {
     return ApiError(response->code, response->body, doing, response->retry_after);
   }
-  return response->body;
-}
-
-absl::StatusOr<Json> Client::Call(HttpRequest request, const std::string& doing) {
-  const absl::StatusOr<std::string> text = CallForText(std::move(request), doing);
-  if (!text.ok()) return text.status();
-  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(response->body, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::DataLossError(absl::StrCat(doing, ": the answer isn't JSON"));
   return json;
 }

@@ -112,9 +112,7 @@ class Client {
 
  private:
   absl::Status AwaitTurn(const std::stop_token& stop);
-  /// The answer's body. `doing` begins error messages.
-  absl::StatusOr<std::string> CallForText(HttpRequest request, const std::string& doing);
-  /// The answer's JSON.
+  /// The answer's JSON. `doing` begins error messages.
   absl::StatusOr<Json> Call(HttpRequest request, const std::string& doing);
   absl::StatusOr<Json> MergePatch(const Resource& resource, const ObjectKey& key, const Json& patch,
                                   std::string_view subresource);

@@ -14,6 +14,10 @@ ObjectKey ParseKey(std::string_view text) {
   return {.ns = std::string(text.substr(0, slash)), .name = std::string(text.substr(slash + 1))};
 }
 
+bool IsBeingDeleted(const Json& object) {
+  return !TextAt(object, Json::json_pointer("/metadata/deletionTimestamp")).empty();
+}
+
 std::string JsonText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -33,6 +33,8 @@ std::string ResourceVersion(const Json& object);
 std::string Label(const Json& object, const std::string& name);
 /// The uid of the owner that has `controller: true`.
 std::string ControllerUid(const Json& object);
+/// Its deletion was asked for.
+bool IsBeingDeleted(const Json& object);
 
 /// For the wire; bytes that aren't UTF-8 are replaced.
 std::string JsonText(const Json& json);

@@ -19,16 +19,12 @@ bool IsToGo(const kube::Json& pod, const Snapshot& snapshot) {
   }
 }
 
-bool IsGoing(const kube::Json& pod) {
-  return !kube::TextAt(pod, kube::Json::json_pointer("/metadata/deletionTimestamp")).empty();
-}
-
 }  // namespace
 
 std::vector<kube::Object> PodsToClean(const Snapshot& snapshot) {
   std::vector<kube::Object> pods;
   for (const auto& pod : snapshot.pods) {
-    if (!IsGoing(*pod) && IsToGo(*pod, snapshot)) pods.push_back(pod);
+    if (!kube::IsBeingDeleted(*pod) && IsToGo(*pod, snapshot)) pods.push_back(pod);
   }
   return pods;
 }

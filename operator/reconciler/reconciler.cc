@@ -31,10 +31,6 @@ using Pointer = Json::json_pointer;
 /// runPolicy.managedBy of the jobs that are this operator's.
 constexpr char kManager[] = "freezepipe.io/operator";
 
-bool IsBeingDeleted(const Json& object) {
-  return !kube::TextAt(object, Pointer("/metadata/deletionTimestamp")).empty();
-}
-
 bool IsOurs(const Json& job) {
   const std::string manager = kube::TextAt(job, Pointer("/spec/runPolicy/managedBy"));
   return manager.empty() || manager == kManager;
@@ -80,7 +76,7 @@ Reconciler::Reconciler(const Surroundings& surroundings, const kube::Cache& jobs
 Reconciler::Answer Reconciler::Reconcile(const kube::ObjectKey& key) {
   const kube::Object job = jobs_.Get(key);
   // Of a deleted job nothing runs on, and its pods go with it: they are its dependents.
-  const bool gone = !job || IsBeingDeleted(*job);
+  const bool gone = !job || kube::IsBeingDeleted(*job);
   runs_.DropFormer(key, gone ? "" : kube::Uid(*job));
   if (gone || !IsOurs(*job)) return std::nullopt;
   return ReconcileJob(job);

@@ -23,7 +23,7 @@ bool IsDisrupted(const Json& pod) {
   const std::string reason = kube::TextAt(pod, Pointer("/status/reason"));
   return reason == "Evicted" || reason == "Preempting" || reason == "Terminated" ||
          reason == "NodeShutdown" || reason == "NodeAffinity" || reason == "NodeLost" ||
-         !kube::TextAt(pod, Pointer("/metadata/deletionTimestamp")).empty();
+         kube::IsBeingDeleted(pod);
 }
 
 /// "Evicted: the node was low on memory", or what the first container that failed says.
