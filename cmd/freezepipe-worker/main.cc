@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "worker/checkpoint/checkpoint_files.h"
 #include "worker/cuda/cuda_module.h"
@@ -71,10 +72,29 @@ OpenedDevice OpenDevice(const std::string& name) {
           .backend = cuda.make_backend(index)};
 }
 
+/// For this thread and those it starts: one waits for it.
+sigset_t BlockSigterm() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+/// Somebody who sends it a second time doesn't want to wait.
+void LeaveOnSigterm(const sigset_t& sigterm, Worker& worker) {
+  int number = 0;
+  sigwait(&sigterm, &number);
+  if (worker.Terminate()) {
+    std::cerr << "told to end: what it holds goes to other workers" << std::endl;
+    sigwait(&sigterm, &number);
+  }
+  _exit(128 + number);
+}
+
 void Train(const WorkerOptions& options, const std::string& device_name) {
   std::signal(SIGPIPE, SIG_IGN);  // a peer that dies is a failed step, not this process's end
-  // The first process of a container is spared the default.
-  std::signal(SIGTERM, [](int number) { _exit(128 + number); });
+  const sigset_t sigterm = BlockSigterm();
   // Activations come and go every micro-batch: their memory stays mapped.
   MallocExtension::instance()->SetMemoryReleaseRate(0);
   auto with_device = options;
@@ -82,13 +102,20 @@ void Train(const WorkerOptions& options, const std::string& device_name) {
   with_device.device = opened.device;
   with_device.memory_bytes = opened.memory_bytes;
   Worker worker(std::move(with_device), std::move(opened.backend));
+  std::thread([sigterm, &worker] { LeaveOnSigterm(sigterm, worker); }).detach();
   std::cerr << "worker " << options.worker << " on " << opened.device << ", coordinator "
             << options.coordinator.target << std::endl;
-  worker.Run();
-  std::cerr << "worker " << options.worker << " leaves; its longest step took "
-            << worker.longest_step_seconds() << " s" << std::endl;
+  int status = EXIT_SUCCESS;
+  try {
+    worker.Run();
+    std::cerr << "worker " << options.worker << " leaves; its longest step took "
+              << worker.longest_step_seconds() << " s" << std::endl;
+  } catch (const std::exception& error) {
+    std::cerr << "freezepipe-worker: " << error.what() << std::endl;
+    status = EXIT_FAILURE;
+  }
   // Generations that were given up may still be waiting in threads of their own.
-  std::quick_exit(EXIT_SUCCESS);
+  std::quick_exit(status);
 }
 
 void PrintProfile(const std::string& device_name) {

@@ -36,6 +36,7 @@ void SayStarted(SessionState& state, const v1alpha1::Hello& hello) {
 /// Sends again what the same process may not have got before its stream broke.
 void RepeatOrders(SessionState& state, int worker) {
   RepeatCompletions(state, worker);
+  if (state.workers.at(worker).dismissed) SendExit(state, worker);
   if (state.finder == worker) SendFindCheckpoint(state);
   if (state.current && state.phase != Phase::kTakingOver) RememberIfBehind(state, worker);
   const bool member = state.Needed().contains(worker);
@@ -98,6 +99,7 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
   known.detached_since.reset();
   known.hello = hello;
   known.generation = std::max(known.generation, hello.generation());
+  known.terminating = hello.terminating();
   SendWelcome(state, hello);
 
   if (state.phase == Phase::kExiting) {
@@ -143,6 +145,7 @@ void OnWorkerGone(SessionState& state, int worker, const Loss& loss) {
   Worker& known = found->second;
   const auto released_at = known.released_at;
   const bool release_noticed = known.release_noticed;
+  const bool terminated = known.terminating;
   known = Worker{};
   known.released_at = released_at;
   known.release_noticed = release_noticed;
@@ -154,7 +157,7 @@ void OnWorkerGone(SessionState& state, int worker, const Loss& loss) {
   } else if (released_at) {
     OnReleased(state, worker);
   } else {
-    OnWorkerLost(state, worker, loss);
+    OnWorkerLost(state, worker, terminated ? Loss{"it was told to end", true} : loss);
   }
 }
 

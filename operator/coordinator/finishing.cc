@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "operator/coordinator/freezing.h"
+#include "operator/coordinator/hand_over.h"
 #include "operator/coordinator/repartition.h"
 #include "operator/coordinator/running.h"
 #include "operator/coordinator/session_limits.h"
@@ -129,6 +130,10 @@ bool ConcludeIfFinished(SessionState& state) {
     Conclude(state, v1alpha1::JobState::Succeeded, "");
   } else if (state.stop_requested) {
     Conclude(state, v1alpha1::JobState::Stopped, "stopped at step " + std::to_string(step));
+  } else if (state.stopping_for_hand_over) {
+    for (const int member : state.Members()) {
+      if (state.workers.at(member).terminating) Dismiss(state, member);
+    }
   } else {
     Conclude(state, v1alpha1::JobState::Failed,
              "Internal: training ended at step " + std::to_string(step) + " unasked");

@@ -140,6 +140,7 @@ struct SessionState;
 ///     |     8. all stand still, the lost ones attached again; then as 2, from the restore point
 ///     | 9. restarted too often without progress: Failed
 ///
+///   Running -- a worker is to end: as 3 over the others, as 8 once its successor is there (hand_over.h)
 ///   Running -- 10. StopRequested: Stop to the lead --> Stopping [running]
 ///   Running, Stopping -- 11. Finished from every member --> Succeeded, Stopped [concluding]
 ///   any -- 12. Failure, GiveUp, or the durable record fails --> Failed [concluding]

@@ -88,6 +88,34 @@ TEST(JobSessionRandom, AnotherCoordinatorTakesOverAndTrainingGoesOn) {
   EXPECT_GT(take_overs, static_cast<int>(kSeeds) * 3);
 }
 
+// Who is told to end, and has the time, hands over: no step is lost, without any checkpoint at
+// that.
+TEST(JobSessionRandom, WorkersThatTerminateHandOver) {
+  int terminations = 0;
+  int taken_back = 0;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    auto options = OptionsOf(seed);
+    options.disturbances = 0;
+    options.checkpoint_interval = 0;
+    options.terminations = 3;
+    options.take_overs = seed % 2 ? 2 : 0;
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    EXPECT_EQ(job.status().state(), v1alpha1::JobState::Succeeded) << job.status().message();
+    EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), options.total_steps));
+    EXPECT_EQ(job.steps_lost(), 0);
+    EXPECT_EQ(job.status().restarts(), 0);
+    terminations += job.terminations();
+    taken_back += job.restores();
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(terminations, static_cast<int>(kSeeds) * 2);
+  EXPECT_GT(taken_back, static_cast<int>(kSeeds));
+}
+
 TEST(JobSessionRandom, TakeOversAmongOtherDisturbancesLoseNothing) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);

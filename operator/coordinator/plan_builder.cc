@@ -44,6 +44,13 @@ std::vector<planner::HeldWorker> HeldWorkers(const SessionState& state,
   return held;
 }
 
+void Await(const std::set<int>& workers, v1alpha1::Plan& plan) {
+  const auto members = MembersOf(plan);
+  for (const int worker : workers) {
+    if (!members.contains(worker)) plan.add_awaited(worker);
+  }
+}
+
 v1alpha1::Plan NewPlan(SessionState& state, const planner::PlannedStages& planned, int boundary) {
   v1alpha1::Plan plan;
   plan.set_term(state.setup.term);
@@ -60,6 +67,7 @@ v1alpha1::Plan NewPlan(SessionState& state, const planner::PlannedStages& planne
     if (i < planned.stage_seconds.size()) stage->set_predicted_seconds(planned.stage_seconds[i]);
     first = planned.partition[i];
   }
+  Await(state.Awaited(), plan);
   return plan;
 }
 
@@ -94,6 +102,14 @@ std::vector<int> OwnersOf(const v1alpha1::Plan& plan, int layer) {
   return {};
 }
 
+std::set<int> ReleasedBy(const SessionState& state, const v1alpha1::Plan& plan) {
+  std::set<int> released;
+  for (const auto& [worker, unused] : state.workers) released.insert(worker);
+  for (const int worker : MembersOf(plan)) released.erase(worker);
+  for (const int worker : plan.awaited()) released.erase(worker);
+  return released;
+}
+
 void DescribePlan(SessionState& state, const v1alpha1::Plan& plan, int step) {
   auto& status = state.status;
   status.set_generation(plan.generation());
@@ -101,12 +117,10 @@ void DescribePlan(SessionState& state, const v1alpha1::Plan& plan, int step) {
   status.clear_workers();
   status.clear_released_workers();
   const auto members = MembersOf(plan);
+  const auto released = ReleasedBy(state, plan);
   for (const auto& [worker, unused] : state.workers) {
-    if (members.contains(worker)) {
-      status.add_workers(worker);
-    } else {
-      status.add_released_workers(worker);
-    }
+    if (members.contains(worker)) status.add_workers(worker);
+    if (released.contains(worker)) status.add_released_workers(worker);
   }
   status.set_freed_workers(status.released_workers_size());
   status.set_stage_count(plan.stages_size());

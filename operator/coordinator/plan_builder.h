@@ -15,11 +15,17 @@ planner::CostModel CostsAt(const SessionState& state, int boundary);
 std::vector<planner::HeldWorker> HeldWorkers(const SessionState& state,
                                              const std::set<int>& usable);
 
-/// A plan of a new generation number.
+/// A plan of a new generation number. It awaits whom the one in force does and it has no stage for.
 v1alpha1::Plan NewPlan(SessionState& state, const planner::PlannedStages& planned, int boundary);
 
 /// The same stages under a new generation number.
 v1alpha1::Plan Renumbered(SessionState& state, const v1alpha1::Plan& plan);
+
+/// Has the plan await those of the workers that it has no stage for.
+void Await(const std::set<int>& workers, v1alpha1::Plan& plan);
+
+/// Workers that the plan neither has a stage for nor awaits.
+std::set<int> ReleasedBy(const SessionState& state, const v1alpha1::Plan& plan);
 
 /// Writes the addresses of these workers into the plan, as their last Hello gave them.
 void SetAddresses(const SessionState& state, const std::set<int>& workers, v1alpha1::Plan& plan);

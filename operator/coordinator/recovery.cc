@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "operator/coordinator/finishing.h"
-#include "operator/coordinator/plan_builder.h"
+#include "operator/coordinator/hand_over.h"
 #include "operator/coordinator/restart.h"
 #include "operator/coordinator/session_limits.h"
 #include "operator/coordinator/start_up.h"
@@ -45,7 +45,8 @@ bool MayAnswer(const SessionState& state, int generation) {
 
 void OnWorkerLost(SessionState& state, int worker, const Loss& loss) {
   SayLost(state, worker, loss.why);
-  if (!state.Needed().contains(worker)) {
+  const bool awaited = state.Awaited().contains(worker);
+  if (!state.Needed().contains(worker) && !awaited) {
     // It held no layer: what is left is to let it go.
     state.workers.at(worker).released_at = state.now;
     return;
@@ -54,6 +55,11 @@ void OnWorkerLost(SessionState& state, int worker, const Loss& loss) {
     state.status.set_disruptions(state.status.disruptions() + 1);
   } else {
     state.status.set_restarts(state.status.restarts() + 1);
+  }
+  if (awaited && !(state.next && MembersOf(state.next->plan).contains(worker))) {
+    // Training goes on without it.
+    if (!state.stop_requested) Replace(state, worker);
+    return;
   }
   const std::string reason = "worker " + std::to_string(worker) + " was lost: " + loss.why;
   if (state.stop_requested) {
@@ -160,8 +166,7 @@ void ContinueRecovery(SessionState& state) {
     ContinueStartUp(state);
     return;
   }
-  v1alpha1::Plan plan = Renumbered(state, state.current ? *state.current : state.next->plan);
-  PrepareRestart(state, std::move(plan), state.recovery_why);
+  PrepareRestart(state, PlanForRestart(state), state.recovery_why);
 }
 
 void EnforcePresence(SessionState& state) {

@@ -9,7 +9,8 @@ namespace freezepipe::coordinator {
 //
 //   1. Abort to the living; the lost ones are launched again
 //   2. Aborted, with what they hold, from every living worker; Hello from the launched ones
-//   3. the partition in force under a new number, from the restore point (see restart.h)
+//   3. the partition in force under a new number, or one for all that are back (see hand_over.h),
+//   from the restore point (see restart.h)
 //
 // A worker lost on the way, at any moment, begins it anew.
 

@@ -84,8 +84,12 @@ void ConsiderRepartition(SessionState& state) {
   const auto planned = planner::MakePlan(request);
   if (!planned) return;
 
+  BeginRepartition(state, NewPlan(state, *planned, boundary), WhyRepartition(state, boundary));
+}
+
+void BeginRepartition(SessionState& state, v1alpha1::Plan plan, const std::string& why) {
   Preparation next;
-  next.plan = NewPlan(state, *planned, boundary);
+  next.plan = std::move(plan);
   next.members = MembersOf(*state.current);
   next.members.merge(MembersOf(next.plan));
   SetAddresses(state, next.members, next.plan);
@@ -93,7 +97,7 @@ void ConsiderRepartition(SessionState& state) {
   next.step = state.step;
   next.sources = LiveSources(state, next.plan);
   next.since = state.now;
-  next.why = WhyRepartition(state, boundary);
+  next.why = why;
   state.next = std::move(next);
   state.phase = Phase::kPreparingLive;
   state.SetState(v1alpha1::JobState::Repartitioning, state.next->why);
@@ -169,10 +173,10 @@ void OnSettledRecorded(SessionState& state, int generation) {
   state.pace_step = state.generation_step;
   state.phase = Phase::kRunning;
 
-  const auto members = state.Members();
-  for (const int worker : members) SendRetire(state, worker);
+  for (const int worker : state.Members()) SendRetire(state, worker);
+  const auto released = ReleasedBy(state, *state.current);
   for (const int worker : done.members) {
-    if (!members.contains(worker)) ReleaseWorker(state, worker);
+    if (released.contains(worker)) ReleaseWorker(state, worker);
   }
   SayRepartitionDone(state, done, before);
   SayPlanMade(state, state.current.value());

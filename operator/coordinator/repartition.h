@@ -17,6 +17,9 @@ namespace freezepipe::coordinator {
 /// Step 1, if the planner finds another partition worth it.
 void ConsiderRepartition(SessionState& state);
 
+/// Step 1, for this plan.
+void BeginRepartition(SessionState& state, v1alpha1::Plan plan, const std::string& why);
+
 /// In words.
 std::string WhyRepartition(const SessionState& state, int boundary);
 

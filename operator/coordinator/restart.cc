@@ -55,13 +55,6 @@ void SetReceivers(const SessionState& state, const v1alpha1::Plan& plan, int ste
   }
 }
 
-void ReleaseSpares(SessionState& state) {
-  const auto members = state.Members();
-  for (const auto& [worker, unused] : state.workers) {
-    if (!members.contains(worker)) ReleaseWorker(state, worker);
-  }
-}
-
 void SayRestored(SessionState& state, const Preparation& done) {
   auto event = state.NewEvent();
   auto* restored = event.mutable_restored();
@@ -119,10 +112,12 @@ void ContinueRestart(SessionState& state) {
 void OnStartRecorded(SessionState& state, int generation) {
   if (state.phase != Phase::kRecording || state.next->plan.generation() != generation) return;
   const Preparation done = std::move(*state.next);
+  const int stages_before = state.current ? state.current->stages_size() : 0;
   state.next.reset();
   state.current = done.plan;
   state.generation_step = done.step;
   state.began_with_start = true;
+  state.stopping_for_hand_over = false;
   state.pace_since = state.now;
   state.pace_step = done.step;
   state.phase = Phase::kRunning;
@@ -133,10 +128,13 @@ void OnStartRecorded(SessionState& state, int generation) {
   }
   SayPlanMade(state, done.plan);
   if (!done.why.empty()) SayRestored(state, done);
-  ReleaseSpares(state);
+  for (const int worker : ReleasedBy(state, done.plan)) ReleaseWorker(state, worker);
   state.SetState(v1alpha1::JobState::Running, "");
-  // Freezes that came while the partition before the restart was in force.
-  state.consider_repartition = state.BoundaryAt(state.step) > done.plan.boundary();
+  // Freezes that came while the partition before the restart was in force; and those that a plan
+  // which took all it got back was not made by.
+  const int boundary = state.BoundaryAt(state.step);
+  const bool grew = stages_before > 0 && done.plan.stages_size() > stages_before;
+  state.consider_repartition = boundary > done.plan.boundary() || (grew && boundary > 0);
   ContinueRunning(state);
 }
 

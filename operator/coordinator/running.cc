@@ -5,6 +5,7 @@
 
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
+#include "operator/coordinator/hand_over.h"
 #include "operator/coordinator/memory.h"
 #include "operator/coordinator/repartition.h"
 #include "proto/learning_rate.h"
@@ -62,6 +63,7 @@ void ContinueRunning(SessionState& state) {
   RouteFreeze(state);
   if (ConcludeIfFinished(state)) return;
   if (state.stop_requested) return;
+  if (ContinueHandOver(state)) return;
   if (std::exchange(state.consider_repartition, false)) ConsiderRepartition(state);
 }
 

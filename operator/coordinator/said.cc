@@ -4,6 +4,7 @@
 #include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
+#include "operator/coordinator/hand_over.h"
 #include "operator/coordinator/recovery.h"
 #include "operator/coordinator/release.h"
 #include "operator/coordinator/repartition.h"
@@ -93,6 +94,8 @@ void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& mess
       OnDescribed(state, worker, message.described());
       ContinueTakeOver(state);
       return ContinueStartUp(state);
+    case Kind::kTerminating:
+      return OnTerminating(state, worker);
     case Kind::kCheckpointCompleted:
       return OnCheckpointCompleted(state, message.checkpoint_completed());
     case Kind::kCheckpointFound:

@@ -33,6 +33,10 @@ inline constexpr Seconds kAbortLimit = 70;
 /// A worker that has not completed, or found, a checkpoint within this is ended, seconds.
 inline constexpr Seconds kCompletionLimit = 300;
 
+/// Workers that left and are back get stages again once all of them are, or, so long after the last
+/// change of plan, some, seconds.
+inline constexpr Seconds kTakeBackDelay = 60;
+
 /// A released worker that is not gone within this is ended, seconds.
 inline constexpr Seconds kReleaseLimit = 10;
 

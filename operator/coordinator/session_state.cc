@@ -150,6 +150,11 @@ std::set<int> SessionState::Needed() const {
   return needed;
 }
 
+std::set<int> SessionState::Awaited() const {
+  if (!current) return {};
+  return {current->awaited().begin(), current->awaited().end()};
+}
+
 bool SessionState::AllAttached(const std::set<int>& needed) const {
   for (const int worker : needed) {
     if (!workers.at(worker).attached) return false;

@@ -43,6 +43,10 @@ struct Worker {
   bool attached = false;
   /// KillWorker was sent; it is not gone yet.
   bool killed = false;
+  /// Somebody else wants it to end; see hand_over.h.
+  bool terminating = false;
+  /// Exit was sent because it terminates.
+  bool dismissed = false;
   /// Its process may have been there before this coordinator.
   bool taken_over = false;
   /// Last words of the living process.
@@ -198,6 +202,8 @@ struct SessionState {
 
   // ---- the end ----
   bool stop_requested = false;
+  /// The lead was told to stop so that the workers that terminate leave a checkpoint.
+  bool stopping_for_hand_over = false;
   std::map<int, int> finished;
   Seconds exiting_since = 0;
 
@@ -237,6 +243,8 @@ struct SessionState {
   std::set<int> Members() const;
   /// Every worker that training stops for if it is lost.
   std::set<int> Needed() const;
+  /// Workers that the plan in force awaits.
+  std::set<int> Awaited() const;
   bool AllAttached(const std::set<int>& needed) const;
 };
 

@@ -74,6 +74,8 @@ void SimulatedJob::Run() {
         break;
       default:
         if (Chance(0.005)) Disturb();
+        if (Chance(0.003)) TerminateSome();
+        KillTerminated();
         now_ += Chance(0.01) ? 1.0 : 0.02;
         if (Chance(0.1)) Tell(Tick{});
         if (Chance(0.005) && take_overs() < options_.take_overs) TakeOver();
@@ -136,7 +138,10 @@ void SimulatedJob::CarryOut(const Action& action) {
         Breach("a generation settled twice");
       }
     }
-    if (notice->event.has_restored()) ++restores_;
+    if (notice->event.has_restored()) {
+      ++restores_;
+      steps_lost_ += notice->event.restored().steps_lost();
+    }
     if (notice->event.has_worker_released()) {
       if (!released_.insert(notice->event.worker_released().worker()).second) {
         Breach("a worker released twice");
@@ -174,6 +179,7 @@ void SimulatedJob::Attach(int worker) {
   hello->set_switching_to(process.switching_to);
   hello->set_stopping(process.stop);
   *hello->mutable_memory() = process.memory;
+  hello->set_terminating(process.terminating);
   std::deque<v1alpha1::WorkerMessage> first = {std::move(message)};
   first.insert(first.end(), process.windows.begin(), process.windows.end());
   for (const auto& [kind, said] : process.standing) first.push_back(said);
@@ -315,13 +321,43 @@ void SimulatedJob::DeliverOrder() {
   Obey(worker, order);
 }
 
+void SimulatedJob::TerminateSome() {
+  const auto living = Living();
+  if (terminated_ >= options_.terminations || living.empty()) return;
+  const int worker = living[Pick(static_cast<int>(living.size()))];
+  const Process& process = processes_.at(worker);
+  if (!process.running || process.terminating) return;
+  ++terminated_;
+  constexpr Seconds kLong = 1e6;
+  Terminate(worker, kLong);
+}
+
+void SimulatedJob::Terminate(int worker, Seconds grace_period) {
+  Process& process = processes_.at(worker);
+  process.terminating = true;
+  process.killed_at = now_ + grace_period;
+  v1alpha1::WorkerMessage message;
+  message.mutable_terminating();
+  Say(worker, std::move(message));
+}
+
+void SimulatedJob::KillTerminated() {
+  for (const int worker : Living()) {
+    const Process& process = processes_.at(worker);
+    if (process.terminating && now_ >= process.killed_at) End(worker, false);
+  }
+}
+
 void SimulatedJob::Disturb() {
   const auto living = Living();
   if (disturbed_ >= options_.disturbances || living.empty()) return;
   ++disturbed_;
   const int worker = living[Pick(static_cast<int>(living.size()))];
   Process& process = processes_.at(worker);
-  switch (Pick(4)) {
+  switch (Pick(5)) {
+    case 4:
+      if (process.running) Terminate(worker, Pick(10));
+      break;
     case 0:
     case 1:
       End(worker, false);

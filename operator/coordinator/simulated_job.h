@@ -30,6 +30,8 @@ class SimulatedJob {
     int checkpoint_interval = 15;
     /// Kills, hangs, broken streams and failed preparations that may happen.
     int disturbances = 6;
+    /// Workers that somebody else ends, with so much time left that they can hand over.
+    int terminations = 0;
     /// Times that another coordinator takes over, with the last durable record and what the workers
     /// say.
     int take_overs = 0;
@@ -49,6 +51,9 @@ class SimulatedJob {
   const std::vector<std::string>& breaches() const { return breaches_; }
   int repartitions() const { return repartitions_; }
   int restores() const { return restores_; }
+  int terminations() const { return terminated_; }
+  /// In all restores.
+  int steps_lost() const { return steps_lost_; }
   const std::set<int>& released() const { return released_; }
   int take_overs() const { return term_ - kFirstTerm; }
   /// Processes that were started.
@@ -67,6 +72,8 @@ class SimulatedJob {
   struct Process {
     bool alive = false;
     bool hung = false;
+    bool terminating = false;
+    Seconds killed_at = 0;
     Seconds last_progress = 0;
     bool attached = false;
     /// The session was told of its end, or never of its start.
@@ -108,6 +115,11 @@ class SimulatedJob {
   void DeliverOrder();
   void DeliverClusterEvent();
   void Disturb();
+  void TerminateSome();
+  /// It has so much time left.
+  void Terminate(int worker, Seconds grace_period);
+  /// Those whose time is over.
+  void KillTerminated();
   void TakeOver();
   /// The record is safe.
   void MakeDurable(const v1alpha1::FreezePipeJobStatus& record);
@@ -162,6 +174,8 @@ class SimulatedJob {
   int term_ = kFirstTerm;
   int launches_ = 0;
   int disturbed_ = 0;
+  int terminated_ = 0;
+  int steps_lost_ = 0;
   int repartitions_ = 0;
   int restores_ = 0;
   bool stopped_ = false;

@@ -110,7 +110,7 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
 
 bool SimulatedJob::NeedNotStop(int worker) const {
   const auto& running = processes_.at(worker).running;
-  if (disturbed_ > 0 || !running) return false;
+  if (disturbed_ + terminated_ > 0 || !running) return false;
   const auto members = MembersOf(*running);
   return std::all_of(members.begin(), members.end(), [&](int member) {
     const Process& process = processes_.at(member);

@@ -5,6 +5,7 @@
 
 #include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
+#include "operator/coordinator/hand_over.h"
 #include "operator/coordinator/plan_builder.h"
 #include "operator/coordinator/restart.h"
 #include "operator/coordinator/take_over.h"
@@ -37,7 +38,7 @@ void MakeStartPlan(SessionState& state) {
   }
   state.baseline = planner::MakeBaseline(CostsAt(state, 0), unfrozen->partition);
   if (state.current) {
-    PrepareRestart(state, Renumbered(state, *state.current), state.recovery_why);
+    PrepareRestart(state, PlanForRestart(state), state.recovery_why);
   } else {
     PrepareRestart(state, NewPlan(state, *planned, boundary), "");
   }

@@ -6,6 +6,7 @@
 #include "operator/coordinator/describing.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
+#include "operator/coordinator/hand_over.h"
 #include "operator/coordinator/job_session.h"
 #include "operator/coordinator/memory.h"
 #include "operator/coordinator/plan_builder.h"
@@ -36,6 +37,10 @@ v1alpha1::Plan RecordedPlan(const SessionState& state) {
     stage->set_end_layer(recorded.end_layer());
     *stage->mutable_workers() = recorded.workers();
   }
+  std::set<int> others;
+  for (const auto& [worker, unused] : state.workers) others.insert(worker);
+  for (const int worker : record.released_workers()) others.erase(worker);
+  Await(others, plan);
   return plan;
 }
 
@@ -161,7 +166,10 @@ void GoOn(SessionState& state, Plans plans) {
   // It is recorded, and all are in it.
   for (const int worker : state.Members()) SendRetire(state, worker);
   state.consider_repartition = state.BoundaryAt(state.step) > state.current->boundary();
-  state.stop_requested = state.stop_requested || HelloOf(state, LeadOf(*state.current)).stopping();
+  if (HelloOf(state, LeadOf(*state.current)).stopping()) {
+    state.stopping_for_hand_over = MemberTerminates(state);
+    state.stop_requested = state.stop_requested || !state.stopping_for_hand_over;
+  }
   if (state.stop_requested) {
     StopTraining(state);
   } else {
@@ -208,8 +216,7 @@ bool CanTakeOver(const SessionState& state) {
     end = stage.end_layer();
     known.insert(stage.workers().begin(), stage.workers().end());
   }
-  if ((state.described() && end != state.layers()) || known.size() != state.workers.size())
-    return false;
+  if (state.described() && end != state.layers()) return false;
   return std::all_of(known.begin(), known.end(),
                      [&](int worker) { return state.workers.contains(worker); });
 }
@@ -223,9 +230,9 @@ void BeginTakeOver(SessionState& state) {
   if (StoodStill(state)) {
     state.SetState(JobState::Starting, "");
   }
-  const auto members = state.Members();
+  const auto released = ReleasedBy(state, *state.current);
   for (auto& [worker, known] : state.workers) {
-    if (members.contains(worker)) {
+    if (!released.contains(worker)) {
       state.Launch(worker);
       known.taken_over = true;
     } else {

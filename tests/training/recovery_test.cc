@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "tests/training/break_connections.h"
 #include "tests/training/job_run.h"
 #include "tests/training/plain_loop.h"
 #include "worker/data/test_files.h"
@@ -54,6 +55,23 @@ class Recovery : public testing::Test {
     const auto run = job.Finish();
     ExpectLikeUndisturbed(run);
     EXPECT_GE(run.summary.restarts(), 1) << run.output;
+  }
+
+  struct Terminated : RunResult {
+    /// Where the layers came from when the worker's successor was there.
+    std::string restored_from;
+  };
+
+  /// Sends it SIGTERM in mid-run: no step is lost.
+  Terminated TerminateWorker(int worker) {
+    JobRun job(folder_.path() / "run", spec_);
+    job.Await([](const JobEvent& event) { return event.has_window_done(); });
+    kill(job.WorkerPid(worker), SIGTERM);
+    const auto restored = job.Await([](const JobEvent& event) { return event.has_restored(); });
+    EXPECT_EQ(restored.restored().steps_lost(), 0);
+    const auto run = job.Finish();
+    ExpectLikeUndisturbed(run);
+    return {run, restored.restored().source()};
   }
 
   /// Folders of the run's checkpoints by step, also those under way.
@@ -120,6 +138,48 @@ TEST_F(Recovery, AReplicaLostIsRestoredFromItsPeersMemory) {
     EXPECT_LE(event.restored().steps_lost(), 1);
   }
   EXPECT_TRUE(from_peer) << run.output;
+}
+
+// No process is lost: the workers say themselves that a step failed, also in a generation that they
+// switched to.
+TEST_F(Recovery, ConnectionsThatBreakAfterARepartitionAreMadeAnew) {
+  JobRun job(folder_.path() / "run", spec_);
+  const auto done = job.Await([](const JobEvent& event) { return event.has_repartition_done(); });
+  job.Await([&](const JobEvent& event) {
+    return event.has_window_done() && event.step() >= done.repartition_done().step() + 5;
+  });
+  ASSERT_GT(BreakConnections(job.WorkerPid(2)), 0);
+  const auto restored = job.Await([](const JobEvent& event) { return event.has_restored(); });
+  EXPECT_EQ(restored.restored().source(), "PeerMemory");
+  const auto run = job.Finish();
+  ExpectLikeUndisturbed(run);
+  EXPECT_EQ(run.summary.restarts(), 0) << "nobody was lost";
+}
+
+TEST_F(Recovery, AWorkerToldToEndHandsItsLayersOnAndItsSuccessorGetsSomeBack) {
+  spec_.mutable_checkpoint()->set_interval_steps(0);
+  const auto run = TerminateWorker(1);
+  std::vector<std::vector<int>> stages;
+  for (const auto& event : run.events) {
+    if (!event.has_repartition_done()) continue;
+    const auto& to = event.repartition_done().to();
+    stages.push_back({to.begin(), to.end()});
+    if (stages.size() == 1) EXPECT_EQ(event.repartition_done().why(), "worker 1 leaves");
+  }
+  ASSERT_FALSE(stages.empty()) << run.output;
+  EXPECT_EQ(stages[0].size(), 2u) << "training goes on with those that stay";
+  EXPECT_EQ(run.restored_from, "PeerMemory");
+}
+
+TEST_F(Recovery, TheLeadToldToEndHandsItsLayersOnToo) {
+  spec_.mutable_checkpoint()->set_interval_steps(0);
+  EXPECT_EQ(TerminateWorker(2).restored_from, "PeerMemory");
+}
+
+TEST_F(Recovery, ALoneWorkerToldToEndLeavesACheckpoint) {
+  spec_.mutable_checkpoint()->set_interval_steps(0);
+  spec_.mutable_worker()->set_count(1);
+  EXPECT_EQ(TerminateWorker(0).restored_from, "Checkpoint");
 }
 
 TEST_F(Recovery, StoppedByCtrlCAndResumedWithAnotherNumberOfStages) {

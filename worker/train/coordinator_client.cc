@@ -70,6 +70,11 @@ void CoordinatorClient::Remembered(int step) {
   std::erase_if(windows_, [&](const auto& message) { return message.window().step() <= step; });
 }
 
+void CoordinatorClient::GiveUpIfUnknown() {
+  const std::lock_guard lock(mutex_);
+  gives_up_if_unknown_ = true;
+}
+
 void CoordinatorClient::Flush(std::chrono::seconds limit) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, limit, [&] { return queue_.empty() && !writing_; });
@@ -94,6 +99,10 @@ void CoordinatorClient::Run(std::stop_token stop) {
     if (!heard_ && Clock::now() >= give_up) return on_given_up_(why);
     if (Clock::now() - begin > kLongestBackOff) back_off = kFirstBackOff;
     std::unique_lock lock(mutex_);
+    if (gives_up_if_unknown_ && end.error_code() == grpc::StatusCode::NOT_FOUND) {
+      lock.unlock();
+      return on_given_up_(why);
+    }
     changed_.wait_for(lock, stop, back_off, [] { return false; });
     back_off = std::min(back_off * 2, kLongestBackOff);
   }

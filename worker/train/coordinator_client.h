@@ -28,7 +28,8 @@ class CoordinatorClient {
   using OnGivenUp = std::function<void(const std::string& why)>;
 
   /// `on_order` is called from the client's thread, one order at a time. `on_given_up`, from there
-  /// too: there was no order within the limit, and there will be none.
+  /// too: there was no order within the limit, or GiveUpIfUnknown had its case, and there will be
+  /// none.
   CoordinatorClient(CoordinatorAddress address, MakeHello make_hello, OnOrder on_order,
                     OnGivenUp on_given_up, std::chrono::milliseconds limit = kFirstOrderLimit);
   ~CoordinatorClient();
@@ -43,6 +44,9 @@ class CoordinatorClient {
 
   /// Windows up to this step are remembered.
   void Remembered(int step);
+
+  /// From now on a coordinator that doesn't know the job (NOT_FOUND) is not asked again.
+  void GiveUpIfUnknown();
 
   /// Waits until everything was handed to the network, or the time is up.
   void Flush(std::chrono::seconds limit);
@@ -67,6 +71,7 @@ class CoordinatorClient {
   std::map<int, v1alpha1::WorkerMessage> standing_;  // by kind, the order they are said in
   std::deque<v1alpha1::WorkerMessage> windows_;      // not remembered yet
   bool writing_ = false;
+  bool gives_up_if_unknown_ = false;
   grpc::ClientContext* context_ = nullptr;
   std::jthread thread_;
 };

@@ -47,6 +47,7 @@ Worker::Worker(WorkerOptions options, std::unique_ptr<BackendFactory> device_bac
       [this](const std::string& why) {
         const std::lock_guard lock(mutex_);
         alone_ = why;
+        if (trainer_ != nullptr) trainer_->Abort();
         changed_.notify_all();
       });
   client_->Start();
@@ -73,6 +74,7 @@ v1alpha1::Hello Worker::MakeHello() {
   hello.set_switching_to(lead_orders_.switching_to());
   hello.set_stopping(lead_orders_.stopping());
   *hello.mutable_memory() = memory_;
+  hello.set_terminating(terminating_);
   return hello;
 }
 
@@ -135,6 +137,20 @@ void Worker::Run() {
   }
   constexpr std::chrono::seconds kFarewell{5};
   client_->Flush(kFarewell);
+}
+
+bool Worker::Terminate() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (leaving_) return true;
+    if (trainer_ == nullptr || trainer_->generation() == 0) return false;
+    terminating_ = true;
+  }
+  client_->GiveUpIfUnknown();
+  WorkerMessage message;
+  message.mutable_terminating();
+  Say(std::move(message));
+  return true;
 }
 
 double Worker::longest_step_seconds() const {

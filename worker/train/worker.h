@@ -36,8 +36,13 @@ class Worker {
   Worker(WorkerOptions options, std::unique_ptr<BackendFactory> device_backend);
   ~Worker();
 
-  /// Returns when ordered to leave; throws std::runtime_error when no coordinator ever answered.
+  /// Returns when ordered to leave; throws std::runtime_error when no coordinator ever answered, or
+  /// none knows the job of a worker that terminates.
   void Run();
+
+  /// Somebody else wants this process to end: what it holds goes to other workers, after which Run
+  /// returns. False if it holds nothing that anybody misses. From any thread.
+  bool Terminate();
 
   /// The longest step that it trained, a switch counted as one; 0 if it trained none. After Run.
   double longest_step_seconds() const;
@@ -80,6 +85,7 @@ class Worker {
   v1alpha1::Memory memory_;
   std::string checkpoints_;
   bool leaving_ = false;
+  bool terminating_ = false;
   /// Why there will be no order, if so.
   std::optional<std::string> alone_;
   std::shared_ptr<Preparation> preparation_;
