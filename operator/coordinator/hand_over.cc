@@ -25,7 +25,8 @@ std::string Named(const std::set<int>& workers) {
 std::optional<planner::PlannedStages> PlanOver(const SessionState& state,
                                                const std::set<int>& usable) {
   const int replicas = state.setup.spec.pipeline().replicas();
-  const int stages = std::min(static_cast<int>(usable.size()) / replicas, state.layers());
+  const int stages = std::min(static_cast<int>(usable.size()) / replicas,
+                              planner::InitialStages(state.setup.spec, state.layers()));
   if (stages == 0) return std::nullopt;
   return planner::MakeInitialPlan(CostsAt(state, state.current->boundary()), replicas,
                                   HeldWorkers(state, usable), stages);
@@ -48,14 +49,15 @@ std::set<int> Back(const SessionState& state) {
 }
 
 std::optional<planner::PlannedStages> PlanWithThoseBack(const SessionState& state) {
+  // If a restart failed, it may have been for one of those.
+  if (state.restarts_without_progress > 0) return std::nullopt;
   std::set<int> usable = Back(state);
   if (usable.empty()) return std::nullopt;
   usable.merge(state.Members());
-  const int replicas = state.setup.spec.pipeline().replicas();
-  if (static_cast<int>(usable.size()) / replicas <= state.current->stages_size()) {
-    return std::nullopt;
-  }
-  return PlanOver(state, usable);
+  auto planned = PlanOver(state, usable);
+  const bool more =
+      planned && static_cast<int>(planned->partition.size()) > state.current->stages_size();
+  return more ? planned : std::nullopt;
 }
 
 void HandOver(SessionState& state, const std::set<int>& leaving, const std::set<int>& staying) {
@@ -72,9 +74,10 @@ void HandOver(SessionState& state, const std::set<int>& leaving, const std::set<
 }
 
 /// A restart for each worker that is back would be one too many: all are waited for, for a while.
+/// So is one for those that a restart failed for just now.
 bool TakeBack(SessionState& state) {
-  const bool all = Back(state) == state.Awaited();
-  if (!all && state.now - state.pace_since < kTakeBackDelay) return false;
+  const bool at_once = Back(state) == state.Awaited() && !state.began_with_start;
+  if (!at_once && state.now - state.pace_since < kTakeBackDelay) return false;
   if (!PlanWithThoseBack(state)) return false;
   BeginRecovery(state, Named(Back(state)) + (Back(state).size() == 1 ? " is back" : " are back"),
                 /*disrupted=*/true);

@@ -217,6 +217,8 @@ bool CanTakeOver(const SessionState& state) {
     known.insert(stage.workers().begin(), stage.workers().end());
   }
   if (state.described() && end != state.layers()) return false;
+  // Others are awaited; or the job was given more while it was suspended.
+  if (known.size() != state.workers.size() && StoodStill(state)) return false;
   return std::all_of(known.begin(), known.end(),
                      [&](int worker) { return state.workers.contains(worker); });
 }
