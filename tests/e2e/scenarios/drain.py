@@ -30,7 +30,7 @@ def notes(scenario, reason):
 def run(scenario):
     jobs.prepare_volumes(scenario)
     cluster.apply(jobs.job(scenario, NAME, 3, {
-        "training": {"epochs": 60, "batchSize": 128, "seed": 11},
+        "training": {"epochs": 40, "batchSize": 128, "seed": 11},
         "freeze": {"policy": "Manual", "coolDown": 0, "manual": [{"chosenAt": 500, "frozenAt": 500, "boundary": 3}]},
         "release": {"timeShare": 1},
         "checkpoint": {"claimName": "checkpoints", "intervalSteps": 0}}))
