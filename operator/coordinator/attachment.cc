@@ -146,6 +146,8 @@ void OnWorkerGone(SessionState& state, int worker, const Loss& loss) {
   const auto released_at = known.released_at;
   const bool release_noticed = known.release_noticed;
   const bool terminated = known.terminating;
+  // A pod that waits for a place looks like a worker that hangs, to a coordinator that is new.
+  const bool unseen = known.taken_over && known.hello.incarnation().empty();
   known = Worker{};
   known.released_at = released_at;
   known.release_noticed = release_noticed;
@@ -157,7 +159,9 @@ void OnWorkerGone(SessionState& state, int worker, const Loss& loss) {
   } else if (released_at) {
     OnReleased(state, worker);
   } else {
-    OnWorkerLost(state, worker, terminated ? Loss{"it was told to end", true} : loss);
+    OnWorkerLost(state, worker,
+                 {.why = terminated ? "it was told to end" : loss.why,
+                  .disrupted = loss.disrupted || terminated || unseen});
   }
 }
 
