@@ -31,8 +31,8 @@ void AddStringLimits(const v1alpha1::FieldSchema& schema, ordered_json* node) {
   if (schema.has_pattern()) (*node)["pattern"] = schema.pattern();
 }
 
-/// The API server doesn't hold numbers to format int32: where there is no narrower limit, say the
-/// type's.
+/// The API server warns of format int32 and doesn't hold numbers to it: where there is no narrower
+/// limit, say the type's.
 void AddNumberLimits(const v1alpha1::FieldSchema& schema, ordered_json* node) {
   const bool integer = node->value("type", "") == "integer";
   if (integer) (*node)["minimum"] = INT32_MIN;
@@ -71,7 +71,6 @@ ordered_json ValueSchema(const FieldDescriptor* field, const std::string& descri
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
       describe("integer");
-      node["format"] = "int32";
       break;
     case FieldDescriptor::CPPTYPE_DOUBLE:
       describe("number");

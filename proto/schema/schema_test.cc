@@ -114,7 +114,7 @@ TEST(ResourceSchemaTest, HasTypeDescriptionDefaultAndLimits) {
   EXPECT_EQ(Widget(kSize).spec_schema(), ordered_json::parse(R"({
     "type": "object", "description": "What it shall be.",
     "properties": {"size": {
-      "type": "integer", "description": "Across, with pad_width around it. Unit: mm.", "format": "int32",
+      "type": "integer", "description": "Across, with pad_width around it. Unit: mm.",
       "minimum": 1, "maximum": 9, "default": 3}}})"));
 }
 
@@ -145,7 +145,7 @@ TEST(ResourceSchemaTest, NamesFieldsInCamelCaseAndMapsEveryType) {
   EXPECT_EQ(properties["holes"],
             ordered_json::parse(R"({"type": "array", "description": "F.", "maxItems": 4,
                                     "x-kubernetes-list-type": "set",
-                                    "items": {"type": "integer", "format": "int32", "minimum": 1,
+                                    "items": {"type": "integer", "minimum": 1,
                                               "maximum": 2147483647}})"));
 }
 
