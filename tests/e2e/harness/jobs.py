@@ -137,3 +137,14 @@ def checkpoint(folder, step):
 def checkpoints_of(scenario, name):
     """The job's folder in the claim "checkpoints"."""
     return scenario.folder / "checkpoints" / f"{name}-{find(scenario, name)['metadata']['uid']}"
+
+
+def check_weights(scenario, name):
+    """The weights of a finished job with the claim "checkpoints" are those of an undisturbed run by its freeze log."""
+    step = status(scenario, name)["totalSteps"]
+    in_cluster = checkpoint(checkpoints_of(scenario, name), step)
+    scenario.check("the last checkpoint is in the claim", len(in_cluster) > 0)
+    here = checkpoint(replay(scenario, name) / "checkpoints", step)
+    different = [tensor for tensor in here.keys() | in_cluster.keys() if here.get(tensor) != in_cluster.get(tensor)]
+    scenario.check("its weights equal those of `freezepipe run` by the same freeze log, bit for bit", not different,
+                   sorted(different)[:5])

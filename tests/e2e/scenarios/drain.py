@@ -56,7 +56,4 @@ def run(scenario):
     scenario.check("each counts once, as a disruption", lost == {"disruptions": workers, "restarts": 0}, lost)
     scenario.wait("the job is Complete", lambda: jobs.condition(scenario, NAME, "Complete") == "True", 400,
                   lambda: tell(scenario))
-    step = status(scenario)["totalSteps"]
-    in_cluster = jobs.checkpoint(jobs.checkpoints_of(scenario, NAME), step)
-    here = jobs.checkpoint(jobs.replay(scenario, NAME) / "checkpoints", step)
-    scenario.check("its weights are those of an undisturbed run by its freeze log", in_cluster and in_cluster == here)
+    jobs.check_weights(scenario, NAME)

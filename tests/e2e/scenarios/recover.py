@@ -32,7 +32,4 @@ def run(scenario):
                   lambda: jobs.tell(scenario, NAME))
     lost = {name: status(scenario).get(name, 0) for name in ("disruptions", "restarts")}
     scenario.check("the loss was counted once, as a disruption", lost == {"disruptions": 1, "restarts": 0}, lost)
-    step = status(scenario)["totalSteps"]
-    in_cluster = jobs.checkpoint(jobs.checkpoints_of(scenario, NAME), step)
-    here = jobs.checkpoint(jobs.replay(scenario, NAME) / "checkpoints", step)
-    scenario.check("with the weights of an undisturbed run by its freeze log", in_cluster and in_cluster == here)
+    jobs.check_weights(scenario, NAME)

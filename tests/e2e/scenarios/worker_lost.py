@@ -30,10 +30,7 @@ def trains_on(scenario, name, what, step):
 def same_as_undisturbed(scenario, name):
     scenario.wait("the job is Complete", lambda: jobs.condition(scenario, name, "Complete") == "True", 400,
                   lambda: jobs.tell(scenario, name))
-    step = jobs.status(scenario, name)["totalSteps"]
-    in_cluster = jobs.checkpoint(jobs.checkpoints_of(scenario, name), step)
-    here = jobs.checkpoint(jobs.replay(scenario, name) / "checkpoints", step)
-    scenario.check("its weights are those of an undisturbed run by its freeze log", in_cluster and in_cluster == here)
+    jobs.check_weights(scenario, name)
 
 
 def start(scenario, name, workers, epochs):
