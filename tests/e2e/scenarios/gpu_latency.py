@@ -1,6 +1,7 @@
 """How soon another pod is scheduled on a GPU that a freed worker's exit gives back: within 3 s at p95."""
 
 import datetime
+import json
 
 from harness import cluster, jobs
 
@@ -25,21 +26,24 @@ def waiting_pod(scenario, name):
 
 
 def at(text):
-    return datetime.datetime.fromisoformat(text)
+    """To the microsecond: containers' logs have nine digits."""
+    seconds, fraction = text.removesuffix("Z").split(".")
+    return datetime.datetime.fromisoformat(f"{seconds}.{fraction[:6]}")
 
 
 def exits(scenario, name):
-    """When each worker that has ended did, in order."""
-    return sorted(at(status["state"]["terminated"]["finishedAt"]) for pod in jobs.worker_pods(scenario, name)
-                  for status in pod["status"].get("containerStatuses", []) if "terminated" in status["state"])
+    """When each worker that has ended said its last word, in order; its pod's status has whole seconds alone."""
+    return sorted(at(cluster.kubectl("logs", "-n", scenario.namespace, pod["metadata"]["name"], "--timestamps",
+                                     "--tail=1").split()[0])
+                  for pod in jobs.worker_pods(scenario, name) if jobs.phase(pod) == "Succeeded")
 
 
-def schedulings(scenario):
-    """When each waiting pod got its GPU, in order."""
-    return sorted(at(condition["lastTransitionTime"])
-                  for pod in cluster.get_all("pods", scenario.namespace, "e2e=waiting")
-                  for condition in pod["status"].get("conditions", [])
-                  if condition["type"] == "PodScheduled" and condition["status"] == "True")
+def schedulings(scenario, number):
+    """When each waiting pod of a round got its GPU, in order."""
+    events = cluster.kubectl("get", "events", "-n", scenario.namespace, "--field-selector", "reason=Scheduled",
+                             "-o", "json")
+    return sorted(at(event["eventTime"]) for event in json.loads(events)["items"]
+                  if event["involvedObject"]["name"].startswith(f"waiting-{number}-"))
 
 
 def one_round(scenario, number):
@@ -48,15 +52,18 @@ def one_round(scenario, number):
     cluster.apply(jobs.job(scenario, name, WORKERS, {
         "training": {"epochs": 30, "batchSize": 128},
         "freeze": {"policy": "Manual", "coolDown": 0, "manual": [{"chosenAt": 20, "frozenAt": 20, "boundary": 7}]},
-        "release": {"timeShare": 0}}))
+        # One stage, whatever a step of 8 workers took where two processors do the work of all.
+        "release": {"objective": "Efficiency", "minEfficiency": 1}}))
     scenario.wait(f"{name} has all GPUs", lambda: jobs.status(scenario, name).get("readyWorkers") == WORKERS, 120,
                   lambda: jobs.tell(scenario, name))
     for index in range(WORKERS - 1):
         waiting_pod(scenario, f"waiting-{number}-{index}")
-    scenario.wait("7 pods that waited have a GPU", lambda: len(schedulings(scenario)) == WORKERS - 1, 180,
+    scenario.wait("7 pods that waited have a GPU", lambda: len(schedulings(scenario, number)) == WORKERS - 1, 180,
                   lambda: jobs.tell(scenario, name))
+    scenario.check("which the job gave back while it trains", jobs.condition(scenario, name, "Running") == "True",
+                   jobs.tell(scenario, name))
     took = [(scheduled - ended).total_seconds()
-            for ended, scheduled in zip(exits(scenario, name), schedulings(scenario))]
+            for ended, scheduled in zip(exits(scenario, name), schedulings(scenario, number))]
     cluster.kubectl("delete", "fpj", name, "-n", scenario.namespace)
     cluster.kubectl("delete", "pods", "-n", scenario.namespace, "-l", "e2e=waiting", "--grace-period=0")
     scenario.wait("all is given back", lambda: not cluster.get_all("pods", scenario.namespace), 90)
@@ -67,5 +74,5 @@ def run(scenario):
     jobs.prepare_volumes(scenario)
     took = sorted(seconds for number in range(ROUNDS) for seconds in one_round(scenario, number))
     p95 = took[int(0.95 * len(took))]
-    # Both times are whole seconds.
-    scenario.check(f"p95 of {len(took)} is within {LIMIT_SECONDS} s ({p95:.0f} s)", p95 <= LIMIT_SECONDS, took)
+    scenario.check(f"p95 of {len(took)} is within {LIMIT_SECONDS} s ({p95:.1f} s; median {took[len(took) // 2]:.1f} s)",
+                   p95 <= LIMIT_SECONDS, took)
