@@ -4,12 +4,14 @@ scheduler and etcd. No worker runs: the pods ask for a node that isn't there, so
 measured. As root, on a machine that tests/e2e/run works on; the cluster's programs are built if they aren't there."""
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -20,6 +22,7 @@ from harness import cluster  # noqa: E402
 NAMESPACE = "bench"
 HTTP_PORT = 18080
 WORKERS = 4
+CLIENTS = 4
 
 
 def job(name, suspended):
@@ -38,9 +41,14 @@ def job(name, suspended):
 
 
 def create_jobs(prefix, count, suspended):
-    items = [job(f"{prefix}-{i}", suspended) for i in range(count)]
-    listed = {"apiVersion": "v1", "kind": "List", "items": items}
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps(listed), timeout=600)
+    """By several clients at once: one waits for each answer before it asks for the next."""
+    def create(client):
+        items = [job(f"{prefix}-{i}", suspended) for i in range(client, count, CLIENTS)]
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}),
+                        timeout=600)
+
+    with concurrent.futures.ThreadPoolExecutor(CLIENTS) as clients:
+        list(clients.map(create, range(min(CLIENTS, count))))
 
 
 def metrics():
@@ -61,13 +69,33 @@ def p99_bound(before, after):
     return next(bound for bound, count in new.items() if count >= 0.99 * total), int(total)
 
 
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def resident_bytes(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) * 1024
 
 
-def worker_pods():
-    listed = cluster.kubectl("get", "pods", "-n", NAMESPACE, "-l", "freezepipe.io/role=worker", "-o", "name")
-    return len(listed.splitlines())
+class PodWatch:
+    """Counts the worker pods that come to be, at little cost to the API server."""
+
+    def __init__(self):
+        self._names = set()
+        self._kubectl = subprocess.Popen(
+            [cluster.binary("kubectl"), "--kubeconfig", cluster.STATE / "kubeconfig", "get", "pods", "-n", NAMESPACE,
+             "-l", "freezepipe.io/role=worker", "-o", "name", "--watch"], stdout=subprocess.PIPE, text=True)
+        self._reader = threading.Thread(target=lambda: self._names.update(self._kubectl.stdout))
+        self._reader.start()
+
+    def count(self):
+        return len(self._names)
+
+    def stop(self):
+        self._kubectl.terminate()
+        self._reader.join()
+        self._kubectl.wait()
 
 
 def wait(what, condition, limit=300):
@@ -96,11 +124,17 @@ def measure(options):
         result = {"idle_jobs": options.idle, "starting_jobs": options.starting,
                   "idle_megabytes": resident_bytes(operator.pid) / 1e6}
         all_before, own_before = (counts(f"freezepipe_operator_reconcile{part}_seconds") for part in ("", "_own"))
+        cpu_before = cpu_seconds(operator.pid)
+        pods = PodWatch()
         begun = time.monotonic()
-        create_jobs("busy", options.starting, suspended=False)
-        result["seconds_to_create_jobs"] = time.monotonic() - begun
-        wait("worker pods", lambda: worker_pods() == options.starting * WORKERS)
+        try:
+            create_jobs("busy", options.starting, suspended=False)
+            result["seconds_to_create_jobs"] = time.monotonic() - begun
+            wait("worker pods", lambda: pods.count() == options.starting * WORKERS)
+        finally:
+            pods.stop()
         result["seconds_until_all_pods"] = time.monotonic() - begun
+        result["cpu_seconds"] = cpu_seconds(operator.pid) - cpu_before
         result["megabytes"] = resident_bytes(operator.pid) / 1e6
         after = counts("freezepipe_operator_reconcile_seconds")
         result["p99_seconds_at_most"], result["reconciliations"] = p99_bound(all_before, after)
@@ -108,6 +142,7 @@ def measure(options):
                                                          counts("freezepipe_operator_reconcile_own_seconds"))
         result["requests"] = int(sum(float(value) for metric, _, value in metrics()
                                      if metric == "freezepipe_operator_api_requests_total"))
+        result["requests_held_up"] = int(counts("freezepipe_operator_request_throttled_seconds")[float("inf")])
         return result
     finally:
         operator.terminate()
