@@ -112,6 +112,19 @@ def process(daemon):
     return int((STATE / f"run/{daemon}.pid").read_text().split()[0])
 
 
+def pause(daemon):
+    """Stops one of the cluster's daemons where it is, until resume()."""
+    os.kill(process(daemon), signal.SIGSTOP)
+
+
+def resume(daemon):
+    pid = process(daemon)
+    os.kill(pid, signal.SIGCONT)
+    # nsenter, its parent, has stopped itself with it, and would never take note of its end.
+    parent = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    os.kill(parent, signal.SIGCONT)
+
+
 def process_runs(pid):
     try:
         return not pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].startswith(" Z")
@@ -135,8 +148,13 @@ def node(order, name):
     execute(SCRIPTS / "node", order, name.removeprefix("node-"))
 
 
+def restart_api_server():
+    """It knows no history from before: watches from there on are told 410."""
+    execute(SCRIPTS / "restart", "cp-apiserver")
+
+
 def compact_etcd():
-    """etcd forgets what was before now: who watches from then on is told 410."""
+    """etcd forgets what was before now."""
     etcd = ["ip", "netns", "exec", f"{os.environ.get('FP_CLUSTER_NAME', 'fpc')}-cp", "curl", "-sf",
             "http://127.0.0.1:2379/v3/kv"]
     found = json.loads(execute(*etcd[:-1], etcd[-1] + "/range", "-d", '{"key":"AA=="}'))
