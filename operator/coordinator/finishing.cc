@@ -16,11 +16,6 @@ bool IsEnding(const SessionState& state) {
   return state.phase == Phase::kConcluding || state.phase == Phase::kExiting;
 }
 
-bool IsTraining(const SessionState& state) {
-  return state.phase == Phase::kRunning || state.phase == Phase::kPreparingLive ||
-         state.phase == Phase::kSwitching || state.phase == Phase::kSettling;
-}
-
 void EndAtOnce(SessionState& state) {
   for (const auto& [worker, unused] : state.workers) state.Kill(worker);
   state.phase = Phase::kOver;
@@ -108,13 +103,13 @@ void SendStop(SessionState& state) {
 }
 
 void OnFinished(SessionState& state, int worker, const v1alpha1::Finished& said) {
-  if (!IsTraining(state)) return;
+  if (!state.Trains()) return;
   state.finished[worker] = said.step();
   ConcludeIfFinished(state);
 }
 
 void ContinueFinishing(SessionState& state) {
-  if (IsTraining(state)) ConcludeIfFinished(state);
+  if (state.Trains()) ConcludeIfFinished(state);
 }
 
 bool ConcludeIfFinished(SessionState& state) {

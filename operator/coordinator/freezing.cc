@@ -33,9 +33,7 @@ void SendFreeze(SessionState& state, int worker) {
 }  // namespace
 
 void DecideFreeze(SessionState& state) {
-  const bool training = state.phase == Phase::kRunning || state.phase == Phase::kPreparingLive ||
-                        state.phase == Phase::kSwitching || state.phase == Phase::kSettling;
-  if (!training || state.stop_requested || state.outstanding) return;
+  if (!state.Trains() || state.stop_requested || state.outstanding) return;
 
   const int chosen_at = state.windows.back().step + kDecisionLag;
   // Windows that come again after a restart were decided on before: the log says how.

@@ -47,6 +47,7 @@ void OnTick(SessionState& state) {
                                std::to_string(static_cast<int>(kPrepareLimit)) + " s");
   }
   ContinueExiting(state);
+  EnforceProgress(state);
   if (state.phase != Phase::kConcluding && state.phase != Phase::kExiting) EnforcePresence(state);
 }
 

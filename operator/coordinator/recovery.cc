@@ -169,6 +169,15 @@ void ContinueRecovery(SessionState& state) {
   PrepareRestart(state, PlanForRestart(state), state.recovery_why);
 }
 
+void EnforceProgress(SessionState& state) {
+  if (!state.Trains() || !state.AllAttached(state.Needed())) return;
+  const Seconds steps = kStallSteps * state.current->predicted_step_seconds();
+  const Seconds limit = std::max(kStallLimit, steps);
+  if (state.now - state.heard_at < limit) return;
+  BeginRecovery(state,
+                "training said nothing for " + std::to_string(static_cast<int>(limit)) + " s");
+}
+
 void EnforcePresence(SessionState& state) {
   for (auto& [worker, known] : state.workers) {
     if (!known.alive || known.released_at) continue;

@@ -28,6 +28,9 @@ void OnAborted(SessionState& state, int worker, const v1alpha1::Aborted& said);
 /// Step 3, once all are there.
 void ContinueRecovery(SessionState& state);
 
+/// Aborts training that stands still unsaid.
+void EnforceProgress(SessionState& state);
+
 /// Ends processes that are silent for too long.
 void EnforcePresence(SessionState& state);
 

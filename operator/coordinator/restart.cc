@@ -118,7 +118,7 @@ void OnStartRecorded(SessionState& state, int generation) {
   state.generation_step = done.step;
   state.began_with_start = true;
   state.stopping_for_hand_over = false;
-  state.pace_since = state.now;
+  state.pace_since = state.heard_at = state.now;
   state.pace_step = done.step;
   state.phase = Phase::kRunning;
   for (auto& [worker, known] : state.workers) known.holdings.clear();

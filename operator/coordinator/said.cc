@@ -45,6 +45,8 @@ void OnPrepareFailed(SessionState& state, int worker, const v1alpha1::PrepareFai
 }  // namespace
 
 void Hear(SessionState& state, int worker, const v1alpha1::WorkerMessage& message) {
+  // Of whatever kind: in preparation or recovery there are other limits.
+  state.heard_at = state.now;
   const bool waits =
       state.phase == Phase::kTakingOver && !message.has_failure() && !message.has_described();
   if (waits) {

@@ -30,6 +30,12 @@ inline constexpr Seconds kProfileLimit = 900;
 /// out after 60.
 inline constexpr Seconds kAbortLimit = 70;
 
+/// Workers that train and say nothing for this, or for the time of so many steps as the plan
+/// predicts them, whichever is longer, are aborted, seconds: one may hang whose process answers. An
+/// evaluation is to be within it.
+inline constexpr Seconds kStallLimit = 600;
+inline constexpr int kStallSteps = 100;
+
 /// A worker that has not completed, or found, a checkpoint within this is ended, seconds.
 inline constexpr Seconds kCompletionLimit = 300;
 

@@ -155,6 +155,11 @@ std::set<int> SessionState::Awaited() const {
   return {current->awaited().begin(), current->awaited().end()};
 }
 
+bool SessionState::Trains() const {
+  return phase == Phase::kRunning || phase == Phase::kPreparingLive || phase == Phase::kSwitching ||
+         phase == Phase::kSettling;
+}
+
 bool SessionState::AllAttached(const std::set<int>& needed) const {
   for (const int worker : needed) {
     if (!workers.at(worker).attached) return false;

@@ -166,6 +166,8 @@ struct SessionState {
   /// From when and where on the pace of training is measured.
   Seconds pace_since = 0;
   int pace_step = 0;
+  /// When training was heard of last.
+  Seconds heard_at = 0;
   std::vector<v1alpha1::FreezeLogEntry> freeze_log;
   std::optional<OutstandingFreeze> outstanding;
   /// Boundaries that a notice was sent for.
@@ -245,6 +247,8 @@ struct SessionState {
   std::set<int> Needed() const;
   /// Workers that the plan in force awaits.
   std::set<int> Awaited() const;
+  /// A plan is in force, and nobody was told to stand still.
+  bool Trains() const;
   bool AllAttached(const std::set<int>& needed) const;
 };
 

@@ -362,18 +362,9 @@ void SimulatedJob::Disturb() {
     case 1:
       End(worker, false);
       break;
-    case 2: {
-      // A whole group that hangs is beyond its peers' time-outs.
-      const bool alone = !process.running || MembersOf(*process.running).size() < 2;
-      const bool others =
-          std::any_of(living.begin(), living.end(), [&](int id) { return processes_.at(id).hung; });
-      if (alone || others) {
-        End(worker, false);
-      } else {
-        process.hung = true;
-      }
+    case 2:
+      process.hung = true;
       break;
-    }
     default:
       if (!process.attached) return;
       // Orders on the wire are lost; what it wanted to say waits.

@@ -74,7 +74,6 @@ class SimulatedJob {
     bool hung = false;
     bool terminating = false;
     Seconds killed_at = 0;
-    Seconds last_progress = 0;
     bool attached = false;
     /// The session was told of its end, or never of its start.
     bool end_known = true;
@@ -137,8 +136,6 @@ class SimulatedJob {
   void SayAborted(int worker, int generation, const std::string& reason);
   /// One step of whatever group can take one.
   void Train();
-  /// Process groups time out on members that do not come.
-  void TimeOut();
   void TakeStep(int lead);
   void TrySwitch(int lead);
   void Report(const v1alpha1::Plan& plan, int step, const Log& log);

@@ -56,7 +56,6 @@ void SimulatedJob::Obey(int worker, const v1alpha1::Order& order) {
     process.stands_still = false;
     process.switching_to = 0;
     process.step = start.step();
-    process.last_progress = now_;
     process.finished = false;
     process.stop = false;
     process.log.assign(start.freeze_log().begin(), start.freeze_log().end());

@@ -7,18 +7,7 @@
 
 namespace freezepipe::coordinator {
 
-void SimulatedJob::TimeOut() {
-  for (auto& [worker, process] : processes_) {
-    if (!process.alive || process.hung || !process.running || process.finished) continue;
-    if (now_ - process.last_progress < 60) continue;
-    const int generation = process.running->generation();
-    process.running.reset();
-    SayAborted(worker, generation, "a peer is silent");
-  }
-}
-
 void SimulatedJob::Train() {
-  TimeOut();
   for (const auto& [worker, process] : processes_) {
     if (!process.alive || process.hung || !process.running || process.finished) continue;
     if (LeadOf(*process.running) != worker) continue;
@@ -76,7 +65,6 @@ void SimulatedJob::TakeStep(int lead) {
       if (!process.first_step_of_switch) copies.erase(step);
     }
     ++process.step;
-    process.last_progress = now_;
     if (std::exchange(process.first_step_of_switch, false)) {
       v1alpha1::WorkerMessage message;
       message.mutable_settled()->set_generation(plan.generation());

@@ -143,7 +143,7 @@ void Drop(SessionState& state, int generation) {
 void GoOn(SessionState& state, Plans plans) {
   if (plans.current) state.current = std::move(*plans.current);
   state.began_with_start = false;
-  state.pace_since = state.now;
+  state.pace_since = state.heard_at = state.now;
   state.pace_step = state.step;
   // Before the phase changes: training is at it.
   for (const int worker : state.Members()) RememberIfBehind(state, worker);

@@ -40,7 +40,9 @@ class BackendFactory {
   virtual at::Device device() const = 0;
 };
 
-/// Gloo, listening on `host`: CPU tensors.
-std::unique_ptr<BackendFactory> MakeGlooFactory(const std::string& host);
+/// Gloo, listening on `host`: CPU tensors. `timeout`: of every wait for a peer that doesn't name
+/// its own limit.
+std::unique_ptr<BackendFactory> MakeGlooFactory(const std::string& host,
+                                                std::chrono::milliseconds timeout = kGroupTimeout);
 
 }  // namespace freezepipe::worker

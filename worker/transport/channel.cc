@@ -108,7 +108,9 @@ void Inbox::Run(std::stop_token stop) {
 
 Message Inbox::Next() {
   const auto values = EnvelopeTensor();
-  control_.Receive(values, peer_, tag_).Wait();
+  // No gradient comes from a stage that begins with a frozen layer or evaluates, and a step may
+  // take any time.
+  control_.Receive(values, peer_, tag_).WaitWithoutLimit();
   Envelope envelope;
   std::memcpy(&envelope, values.data_ptr(), sizeof(envelope));
   Message message;

@@ -19,12 +19,12 @@ c10d::TCPStoreOptions StoreOptions(int port, bool server) {
 
 class GlooFactory : public BackendFactory {
  public:
-  explicit GlooFactory(const std::string& host)
-      : device_(c10d::ProcessGroupGloo::createDeviceForHostname(host)) {}
+  GlooFactory(const std::string& host, std::chrono::milliseconds timeout)
+      : device_(c10d::ProcessGroupGloo::createDeviceForHostname(host)), timeout_(timeout) {}
 
   c10::intrusive_ptr<c10d::Backend> Make(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                          int size) override {
-    auto options = c10d::ProcessGroupGloo::Options::create(kGroupTimeout);
+    auto options = c10d::ProcessGroupGloo::Options::create(timeout_);
     options->devices.push_back(device_);
     options->threads = 1;
     return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
@@ -34,6 +34,7 @@ class GlooFactory : public BackendFactory {
  private:
   // One for all groups: each has a thread that wakes up every 10 ms.
   const std::shared_ptr<::gloo::transport::Device> device_;
+  const std::chrono::milliseconds timeout_;
 };
 
 }  // namespace
@@ -50,8 +51,9 @@ c10::intrusive_ptr<c10d::Store> ConnectStore(const std::string& host, int port,
       prefix, c10::make_intrusive<c10d::TCPStore>(host, StoreOptions(port, false)));
 }
 
-std::unique_ptr<BackendFactory> MakeGlooFactory(const std::string& host) {
-  return std::make_unique<GlooFactory>(host);
+std::unique_ptr<BackendFactory> MakeGlooFactory(const std::string& host,
+                                                std::chrono::milliseconds timeout) {
+  return std::make_unique<GlooFactory>(host, timeout);
 }
 
 }  // namespace freezepipe::worker

@@ -31,11 +31,15 @@ Handle::~Handle() {
   }
 }
 
-void Handle::Wait() {
+void Handle::Wait() { WaitFor(kNoTimeout); }  // the group's own time-out, that is
+
+void Handle::WaitWithoutLimit() { WaitFor(std::chrono::hours(24 * 365)); }
+
+void Handle::WaitFor(std::chrono::milliseconds limit) {
   if (!work_) return;
   auto work = std::exchange(work_, {});
   try {
-    const bool done = work->wait();
+    const bool done = work->wait(limit);
     group_->Forget(work);
     if (!done) throw TransportError("transfer was aborted");
   } catch (const TransportError&) {

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <list>
 #include <mutex>
 #include <stdexcept>
@@ -30,9 +31,13 @@ class Handle {
   /// Blocks until the transfer is done (CPU), or makes the current stream wait for it (CUDA).
   /// Throws TransportError. A second call does nothing.
   void Wait();
+  /// As Wait, but for as long as it takes, where nobody may have a reason to send: until it is
+  /// done, the peer is gone, or the group is aborted.
+  void WaitWithoutLimit();
 
  private:
   friend class Group;
+  void WaitFor(std::chrono::milliseconds limit);
   Handle(Group* group, c10::intrusive_ptr<c10d::Work> work)
       : group_(group), work_(std::move(work)) {}
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 #include "worker/transport/channel.h"
 #include "worker/transport/generation.h"
@@ -101,6 +102,18 @@ TEST_F(Transport, ReplicasReduceTogether) {
   second.Wait();
   EXPECT_TRUE(at::equal(one, at::arange(3, at::kFloat).mul(11)));
   EXPECT_TRUE(at::equal(one, two));
+}
+
+TEST_F(Transport, AnInboxMayBeIdleForLongerThanTheGroupsTimeOut) {
+  const std::chrono::milliseconds timeout(200);
+  gloo_ = MakeGlooFactory(kHost, timeout);
+  Form(1, 1);
+  Outbox outbox(workers_[0]->world(), workers_[0]->forward(), 1, 20);
+  Inbox inbox(workers_[1]->world(), workers_[1]->forward(), 0, 20, at::kCPU, 4);
+  std::this_thread::sleep_for(3 * timeout);
+  outbox.Send(StepHeader{.step = 5});
+  EXPECT_EQ(inbox.Take(&waited_).header.step, 5);
+  for (auto& worker : workers_) worker->Abort();
 }
 
 TEST_F(Transport, AnAbortEndsAWaitForAMessageThatNeverComes) {
