@@ -31,6 +31,9 @@ using Pointer = Json::json_pointer;
 /// runPolicy.managedBy of the jobs that are this operator's.
 constexpr char kManager[] = "freezepipe.io/operator";
 
+/// While a job's record is being written.
+constexpr std::chrono::milliseconds kRecordPeriod{100};
+
 bool IsOurs(const Json& job) {
   const std::string manager = kube::TextAt(job, Pointer("/spec/runPolicy/managedBy"));
   return manager.empty() || manager == kManager;
@@ -139,6 +142,7 @@ Reconciler::Answer Reconciler::Continue(JobRun& run, Snapshot snapshot) {
   }
   const Pods pods = over ? PodsOf(snapshot) : Pods::kMayRun;
   const absl::Status reported = run.Report(snapshot, pods);
+  if (IsRecordUnderWay(reported)) return kRecordPeriod;
   if (!reported.ok()) return reported;
   if (!over) return Earlier(UntilDeadline(snapshot), UntilPodsAreGone(snapshot));
 

@@ -21,7 +21,13 @@ bool IsFinal(const absl::Status& error) {
   return absl::IsNotFound(error) || absl::IsFailedPrecondition(error) || kube::IsInvalid(error);
 }
 
+absl::Status RecordUnderWay() {
+  return absl::UnavailableError("the job's record is being written");
+}
+
 }  // namespace
+
+bool IsRecordUnderWay(const absl::Status& status) { return status == RecordUnderWay(); }
 
 StatusStore::StatusStore(kube::Client& client, kube::ObjectKey job, std::string uid, int term,
                          Clock clock)
@@ -51,7 +57,7 @@ absl::Status StatusStore::Update(Pods pods,
                                  absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
   // Not to be held up by a record that waits for the API server.
   const std::unique_lock lock(writing_, std::try_to_lock);
-  if (!lock) return absl::UnavailableError("the job's record is being written");
+  if (!lock) return RecordUnderWay();
   while (true) {
     const absl::Status written = TryUpdate(pods, change);
     if (!kube::IsConflict(written)) return written;

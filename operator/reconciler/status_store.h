@@ -15,6 +15,9 @@ namespace freezepipe::reconciler {
 
 inline constexpr kube::Resource kJobs{"freezepipe.io", "v1alpha1", "freezepipejobs"};
 
+/// Nothing was done, since the session's record is being written: it is no fault of anyone's.
+bool IsRecordUnderWay(const absl::Status& status);
+
 /// The status of one job: its session's durable record, and what the operator says of it. Written
 /// with the resourceVersion it was read at, so that nothing is written over. A status of a higher
 /// term isn't touched: whoever writes a lower one is deposed. Thread-safe; one write after the
@@ -33,9 +36,9 @@ class StatusStore : public coordinator::RecordStore {
   /// server refuses it.
   void Write(const v1alpha1::FreezePipeJobStatus& status) override;
 
-  /// Changes the status as it stands, if that makes a difference; tried once. kUnavailable while a
-  /// record is being written. `change` is called
-  /// while no other write is under way, perhaps several times.
+  /// Changes the status as it stands, if that makes a difference; tried once. IsRecordUnderWay
+  /// while a record is being written. `change` is called while no other write is under way, perhaps
+  /// several times.
   absl::Status Update(Pods pods,
                       absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
 
