@@ -121,6 +121,7 @@ TEST(JobSessionRandom, TakeOversAmongOtherDisturbancesLoseNothing) {
     SCOPED_TRACE(seed);
     auto options = OptionsOf(seed);
     options.take_overs = 4;
+    options.terminations = 3;
     options.stop_midway = seed % 10 == 9;
     SimulatedJob job(options);
     job.Run();

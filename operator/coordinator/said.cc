@@ -42,11 +42,17 @@ void OnPrepareFailed(SessionState& state, int worker, const v1alpha1::PrepareFai
   BeginRecovery(state, why);
 }
 
+/// Nobody says it whose peers hang.
+bool IsOfTraining(const v1alpha1::WorkerMessage& message) {
+  return message.has_step() || message.has_window() || message.has_evaluation() ||
+         message.has_switched() || message.has_settled() || message.has_checkpoint_written() ||
+         message.has_finished();
+}
+
 }  // namespace
 
 void Hear(SessionState& state, int worker, const v1alpha1::WorkerMessage& message) {
-  // Of whatever kind: in preparation or recovery there are other limits.
-  state.heard_at = state.now;
+  if (IsOfTraining(message)) state.heard_at = state.now;
   const bool waits =
       state.phase == Phase::kTakingOver && !message.has_failure() && !message.has_described();
   if (waits) {
