@@ -18,6 +18,8 @@ using v1alpha1::JobEvent;
 
 /// Progress alone is written no more often than this.
 constexpr std::chrono::seconds kProgressPeriod{5};
+/// So are the seconds of devices that are held while nothing happens.
+constexpr std::chrono::seconds kDeviceTimePeriod{30};
 
 /// What the spec amounts to the workers say.
 JobSetup Setup(const Surroundings& surroundings, const Snapshot& snapshot) {
@@ -73,11 +75,20 @@ void JobRun::GiveUp(const std::string& why) {
 }
 
 absl::Status JobRun::Report(const Snapshot& snapshot, Pods pods) {
-  return store_.Update(pods, [&](v1alpha1::FreezePipeJobStatus* status) {
-    *status = CarryOn(session_->Status(), *status);
-    Observe(snapshot, status);
-    device_time_.Add(snapshot, status);
-  });
+  device_time_.Look(snapshot);
+  const absl::Status written =
+      store_.Update(*snapshot.job, pods, [&](v1alpha1::FreezePipeJobStatus* status) {
+        *status = CarryOn(session_->Status(), *status);
+        Observe(snapshot, status);
+        device_time_.AddTo(status);
+      });
+  if (written.ok()) device_time_.Written();
+  return written;
+}
+
+std::optional<kube::Duration> JobRun::UntilReport() const {
+  if (!device_time_.passes()) return std::nullopt;
+  return kDeviceTimePeriod;
 }
 
 void JobRun::OnPodError(int worker, const absl::Status& error) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class JobRun : private coordinator::Listener {
 
   /// Writes how the job stands, in the job's status.
   absl::Status Report(const Snapshot& snapshot, Pods pods);
+  /// When there is something new to report though nothing happens.
+  std::optional<kube::Duration> UntilReport() const;
 
  private:
   void OnPodError(int worker, const absl::Status& error);

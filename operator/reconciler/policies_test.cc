@@ -105,19 +105,32 @@ TEST(DeviceTime, AddsWhatIsHeldAndWhatIsFree) {
   Snapshot snapshot = Running(0, 100);
   v1alpha1::FreezePipeJobStatus status;
   status.set_device_seconds_held(1000);
+  const auto written = [&] {
+    auto now = status;
+    time.AddTo(&now);
+    return now;
+  };
   snapshot.pods = {Pod("a", "Running"), Pod("b", "Pending"), Pod("waits", "Pending", ""),
                    Pod("ended", "Succeeded")};
-  time.Add(snapshot, &status);
-  EXPECT_EQ(status.device_seconds_held(), 1000) << "before the first look nothing is known";
+  EXPECT_FALSE(time.passes());
+  time.Look(snapshot);
+  EXPECT_EQ(written().device_seconds_held(), 1000) << "before the first look nothing is known";
+  EXPECT_TRUE(time.passes());
+
   snapshot.now = At(110);
-  status.set_freed_workers(1);
-  time.Add(snapshot, &status);
-  EXPECT_EQ(status.device_seconds_held(), 1020);
-  EXPECT_EQ(status.device_seconds_saved(), 0);
+  snapshot.status.set_freed_workers(1);
+  time.Look(snapshot);
+  EXPECT_EQ(written().device_seconds_held(), 1020);
+  EXPECT_EQ(written().device_seconds_held(), 1020) << "the first try may have failed";
+  EXPECT_EQ(written().device_seconds_saved(), 0);
+
   snapshot.now = At(115);
-  time.Add(snapshot, &status);
-  EXPECT_EQ(status.device_seconds_held(), 1030);
-  EXPECT_EQ(status.device_seconds_saved(), 5);
+  time.Look(snapshot);
+  EXPECT_EQ(written().device_seconds_held(), 1030);
+  EXPECT_EQ(written().device_seconds_saved(), 5);
+  status = written();
+  time.Written();
+  EXPECT_EQ(written().device_seconds_held(), 1030) << "each second once";
 }
 
 }  // namespace

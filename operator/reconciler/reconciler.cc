@@ -47,6 +47,12 @@ absl::Status ReadSpec(const Json& job, v1alpha1::FreezePipeJobSpec* spec) {
   return read;
 }
 
+bool IsStatusAlone(const kube::Change& change) {
+  return change.kind == kube::Change::Kind::kUpdated &&
+         change.before->value("spec", Json()) == change.object->value("spec", Json()) &&
+         kube::IsBeingDeleted(*change.before) == kube::IsBeingDeleted(*change.object);
+}
+
 /// The earlier of two times to look again.
 std::optional<kube::Duration> Earlier(std::optional<kube::Duration> a,
                                       std::optional<kube::Duration> b) {
@@ -124,7 +130,8 @@ Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
     if (!said.ok()) return said;
   }
   runs_.Add(kube::Uid(*snapshot.job), std::make_shared<JobRun>(surroundings_, snapshot));
-  return UntilDeadline(snapshot);
+  // By then the cache has the start time just written, from which deadlines count.
+  return std::chrono::seconds(1);
 }
 
 Reconciler::Answer Reconciler::Continue(JobRun& run, Snapshot snapshot) {
@@ -144,7 +151,9 @@ Reconciler::Answer Reconciler::Continue(JobRun& run, Snapshot snapshot) {
   const absl::Status reported = run.Report(snapshot, pods);
   if (IsRecordUnderWay(reported)) return kRecordPeriod;
   if (!reported.ok()) return reported;
-  if (!over) return Earlier(UntilDeadline(snapshot), UntilPodsAreGone(snapshot));
+  if (!over) {
+    return Earlier(Earlier(UntilDeadline(snapshot), UntilPodsAreGone(snapshot)), run.UntilReport());
+  }
 
   runs_.Drop(kube::Uid(*snapshot.job));
   // What is left to do is done for a job without a run.
@@ -211,7 +220,7 @@ absl::Status Reconciler::SetState(const Snapshot& snapshot, JobState::Type state
                                   const std::string& message) {
   StatusStore store(*surroundings_.client, kube::KeyOf(*snapshot.job), kube::Uid(*snapshot.job),
                     surroundings_.term, clock_);
-  return store.Update(PodsOf(snapshot), [&](FreezePipeJobStatus* status) {
+  return store.Update(*snapshot.job, PodsOf(snapshot), [&](FreezePipeJobStatus* status) {
     // The deadlines count from here on anew.
     if (status->state() == JobState::Suspended && state != JobState::Suspended) {
       status->clear_start_time();
@@ -245,6 +254,9 @@ void Reconciler::OnPodChange(const kube::Change& change) {
 }
 
 void Reconciler::OnJobChange(const kube::Change& change) {
+  // What a running job's status says was written here: to look again would be to write again, as
+  // fast as the API server lets us.
+  if (IsStatusAlone(change) && runs_.Find(kube::Uid(*change.object))) return;
   surroundings_.look_at(kube::KeyOf(*change.object), kube::Duration::zero());
 }
 

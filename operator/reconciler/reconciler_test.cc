@@ -41,6 +41,7 @@ class ReconcilerTest : public testing::Test {
       while (const auto job = queue_.Take(stop)) {
         const auto again = reconciler_.Reconcile(kube::ParseKey(*job));
         if (again.ok()) looks_again_in_ = again->value_or(kube::Duration::max());
+        ++looks_;
         if (again.ok() && *again) queue_.AddAfter(*job, **again);
         if (!again.ok()) queue_.Retry(*job);
         queue_.Done(*job);
@@ -103,6 +104,8 @@ class ReconcilerTest : public testing::Test {
   std::unique_ptr<coordinator::CoordinatorServer> coordinator_ =
       coordinator::MakeCoordinatorServer({.listen_address = "127.0.0.1:0"});
   std::atomic<int> now_ = 1'700'000'000;
+  /// A second passes whenever the time is read.
+  std::atomic<bool> ticking_ = false;
   kube::WorkQueue queue_;
   Surroundings surroundings_{
       .client = &client_,
@@ -116,10 +119,13 @@ class ReconcilerTest : public testing::Test {
   std::string uid_;
   kube::Cache jobs_;
   kube::Cache pods_{PodIndexes()};
-  Reconciler reconciler_{surroundings_, jobs_, pods_,
-                         [this] { return std::chrono::system_clock::from_time_t(now_.load()); }};
+  Reconciler reconciler_{surroundings_, jobs_, pods_, [this] {
+                           if (ticking_) ++now_;
+                           return std::chrono::system_clock::from_time_t(now_.load());
+                         }};
   std::optional<kube::Reflector> job_watch_;
   std::optional<kube::Reflector> pod_watch_;
+  std::atomic<int> looks_ = 0;
   /// As the loop's last look said.
   std::atomic<kube::Duration> looks_again_in_ = kube::Duration::max();
   std::jthread loop_;
@@ -190,6 +196,30 @@ TEST_F(ReconcilerTest, ASuspendedJobHasNoPods_AndGoesOnWhenItMay) {
   StartWorkers();
   EXPECT_FALSE(Is(kSuspended));
   EXPECT_EQ(Status().start_time().seconds(), now_) << "deadlines count from here on";
+}
+
+TEST_F(ReconcilerTest, ItsOwnWritesDontHaveItLookAgain) {
+  CreateJob();
+  StartWorkers();
+  ASSERT_TRUE(Eventually([&] { return Status().desired_workers() == 2; }));
+  // Every look from here on finds more of it, that would be worth a write.
+  for (const int worker : {0, 1}) {
+    const auto bound = client_.Patch(cluster::kPods, {.ns = "train", .name = WorkerPod(worker)},
+                                     {{"spec", {{"nodeName", "node-1"}}}});
+    ASSERT_TRUE(bound.ok()) << bound.status();
+  }
+  ticking_ = true;
+  ASSERT_TRUE(Eventually([&] {
+    queue_.Add("train/a");
+    return Status().device_seconds_held() > 0;
+  }));
+  const int first = looks_;
+  for (int i = 0; i < 20; ++i) {
+    const int before = looks_;
+    queue_.Add("train/a");
+    ASSERT_TRUE(Eventually([&] { return looks_ > before; }));
+  }
+  EXPECT_LE(looks_ - first, 25) << "twenty were asked for";
 }
 
 TEST_F(ReconcilerTest, SuspendTakesThePodsAway) {

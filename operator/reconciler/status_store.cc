@@ -41,7 +41,7 @@ void StatusStore::Write(const FreezePipeJobStatus& status) {
   std::lock_guard lock(writing_);
   kube::Backoff backoff(kube::SystemRandom());
   while (true) {
-    const absl::Status written = TryUpdate(
+    const absl::Status written = ReadAndUpdate(
         Pods::kMayRun, [&](FreezePipeJobStatus* before) { *before = CarryOn(status, *before); });
     if (written.ok()) return;
     if (absl::IsCancelled(written)) throw coordinator::Deposed(std::string(written.message()));
@@ -53,25 +53,27 @@ void StatusStore::Write(const FreezePipeJobStatus& status) {
   }
 }
 
-absl::Status StatusStore::Update(Pods pods,
+absl::Status StatusStore::Update(const kube::Json& known, Pods pods,
                                  absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
   // Not to be held up by a record that waits for the API server.
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock) return RecordUnderWay();
-  while (true) {
-    const absl::Status written = TryUpdate(pods, change);
-    if (!kube::IsConflict(written)) return written;
-  }
+  absl::Status written = TryUpdate(known, pods, change);
+  while (kube::IsConflict(written)) written = ReadAndUpdate(pods, change);
+  return written;
 }
 
-absl::Status StatusStore::TryUpdate(Pods pods,
-                                    absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
+absl::Status StatusStore::ReadAndUpdate(Pods pods, Change change) {
   const auto job = client_.Get(kJobs, job_);
   if (!job.ok()) return job.status();
-  if (kube::Uid(*job) != uid_) {
+  return TryUpdate(*job, pods, change);
+}
+
+absl::Status StatusStore::TryUpdate(const kube::Json& job, Pods pods, Change change) {
+  if (kube::Uid(job) != uid_) {
     return absl::NotFoundError(absl::StrCat("job ", kube::KeyText(job_), " was deleted"));
   }
-  const auto before = ReadStatus(*job);
+  const auto before = ReadStatus(job);
   if (!before.ok()) return absl::FailedPreconditionError(before.status().message());
   if (before->term() > term_) {
     return absl::CancelledError(absl::StrCat("deposed: term ", before->term(),
@@ -79,10 +81,10 @@ absl::Status StatusStore::TryUpdate(Pods pods,
   }
   FreezePipeJobStatus status = *before;
   change(&status);
-  const int generation = job->value(kube::Json::json_pointer("/metadata/generation"), 0);
+  const int generation = job.value(kube::Json::json_pointer("/metadata/generation"), 0);
   CompleteStatus(pods, term_, generation, clock_(), &status);
   if (MessageDifferencer::Equals(status, *before)) return absl::OkStatus();
-  return client_.PatchStatus(kJobs, job_, StatusPatch(*job, status)).status();
+  return client_.PatchStatus(kJobs, job_, StatusPatch(job, status)).status();
 }
 
 }  // namespace freezepipe::reconciler

@@ -36,15 +36,18 @@ class StatusStore : public coordinator::RecordStore {
   /// server refuses it.
   void Write(const v1alpha1::FreezePipeJobStatus& status) override;
 
-  /// Changes the status as it stands, if that makes a difference; tried once. IsRecordUnderWay
-  /// while a record is being written. `change` is called while no other write is under way, perhaps
-  /// several times.
-  absl::Status Update(Pods pods,
+  /// Changes the status as it stands, if that makes a difference; tried once. `known` is the job as
+  /// it was last heard of: should it have changed since, it is read anew. IsRecordUnderWay while a
+  /// record is being written. `change` is called while no other write is under way, perhaps several
+  /// times.
+  absl::Status Update(const kube::Json& known, Pods pods,
                       absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
 
  private:
-  absl::Status TryUpdate(Pods pods,
-                         absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
+  using Change = absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)>;
+
+  absl::Status ReadAndUpdate(Pods pods, Change change);
+  absl::Status TryUpdate(const kube::Json& job, Pods pods, Change change);
 
   kube::Client& client_;
   const kube::ObjectKey job_;

@@ -43,6 +43,7 @@ class StatusStoreTest : public testing::Test {
     status.set_state(state);
     return status;
   }
+  Json Known() { return server_->Find(kPath).value_or(Json()); }
   Json Stored() { return server_->Find(kPath).value_or(Json()).value("status", Json()); }
   /// What Write throws.
   static std::string ErrorOf(StatusStore&& store, const FreezePipeJobStatus& status) {
@@ -147,7 +148,7 @@ TEST_F(StatusStoreTest, WaitsForAnAPIServerThatIsAway) {
 TEST_F(StatusStoreTest, WhatTheOperatorSaysStaysWhenTheSessionWrites) {
   auto store = Store(1);
   ASSERT_TRUE(store
-                  .Update(Pods::kMayRun,
+                  .Update(Known(), Pods::kMayRun,
                           [](FreezePipeJobStatus* status) {
                             status->set_ready_workers(3);
                             auto* stage = status->add_stages();
@@ -169,12 +170,29 @@ TEST_F(StatusStoreTest, WhatTheOperatorSaysStaysWhenTheSessionWrites) {
 TEST_F(StatusStoreTest, WhatIsSoAlreadyIsNotWritten) {
   auto store = Store(1);
   const auto say = [&] {
-    return store.Update(Pods::kMayRun, [](FreezePipeJobStatus* status) { status->set_step(7); });
+    return store.Update(Known(), Pods::kMayRun,
+                        [](FreezePipeJobStatus* status) { status->set_step(7); });
   };
   ASSERT_TRUE(say().ok());
   const Json once = *server_->Find(kPath);
   ASSERT_TRUE(say().ok());
   EXPECT_EQ(*server_->Find(kPath), once);
+}
+
+TEST_F(StatusStoreTest, WhatIsKnownIsReadAnewIfItIsOutOfDate) {
+  auto store = Store(1);
+  const Json known = Known();
+  const auto count = [&](const std::string& request) {
+    const auto requests = server_->Requests();
+    return std::count(requests.begin(), requests.end(), request + kPath);
+  };
+  const auto add_a_step = [](FreezePipeJobStatus* status) { status->set_step(status->step() + 1); };
+  ASSERT_TRUE(store.Update(known, Pods::kMayRun, add_a_step).ok());
+  EXPECT_EQ(Stored()["step"], 1);
+  EXPECT_EQ(count("GET "), 0) << "one request is enough";
+  ASSERT_TRUE(store.Update(known, Pods::kMayRun, add_a_step).ok());
+  EXPECT_EQ(Stored()["step"], 2);
+  EXPECT_EQ(count("GET "), 1);
 }
 
 TEST_F(StatusStoreTest, AJobIsCompleteOnceItsPodsHaveEnded) {
@@ -185,7 +203,7 @@ TEST_F(StatusStoreTest, AJobIsCompleteOnceItsPodsHaveEnded) {
   };
   store.Write(InState(JobState::Succeeded));
   EXPECT_FALSE(complete());
-  ASSERT_TRUE(store.Update(Pods::kEnded, [](FreezePipeJobStatus*) {}).ok());
+  ASSERT_TRUE(store.Update(Known(), Pods::kEnded, [](FreezePipeJobStatus*) {}).ok());
   EXPECT_TRUE(complete());
 }
 
