@@ -14,9 +14,14 @@ def lease():
     return cluster.get("leases", LEASE, cluster.SYSTEM)["spec"]
 
 
+def identity():
+    """The process that leads; empty if none does."""
+    return lease().get("holderIdentity", "")
+
+
 def holder():
     """Name of the pod that leads; empty if none does."""
-    return lease().get("holderIdentity", "").split("_")[0]
+    return identity().split("_")[0]
 
 
 def pods():
@@ -37,8 +42,8 @@ def process_of(pod):
     raise cluster.CommandFailed(f"no process of pod {pod} found")
 
 
-def kill(pod, number=signal.SIGKILL):
-    os.kill(process_of(pod), number)
+def kill(pod):
+    os.kill(process_of(pod), signal.SIGKILL)
 
 
 def transitions():
