@@ -1,5 +1,7 @@
 #include "cmd/freezepipe-operator/namespace_watch.h"
 
+#include <algorithm>
+
 #include "operator/cluster/kubernetes/job_pod.h"
 #include "operator/cluster/kubernetes/labels.h"
 #include "operator/reconciler/status_store.h"
@@ -33,6 +35,14 @@ void NamespaceWatch::Stop() {
 kube::Object NamespaceWatch::FindPod(const std::string& uid) const {
   const auto pods = pods_.Find(reconciler::kPodsByUid, uid);
   return pods.empty() ? nullptr : pods.front();
+}
+
+int NamespaceWatch::HighestTerm() const {
+  int highest = 0;
+  for (const auto& job : jobs_.List()) {
+    highest = std::max(highest, job->value(kube::Json::json_pointer("/status/term"), 0));
+  }
+  return highest;
 }
 
 void NamespaceWatch::Lead(const reconciler::Surroundings& surroundings) {

@@ -21,6 +21,9 @@ class NamespaceWatch {
   /// Both caches have their first list; false: `stop` came first.
   bool WaitUntilSynced(const std::stop_token& stop) const;
 
+  /// The highest term in the status of a job; 0 if no leader has written one.
+  int HighestTerm() const;
+
   /// From now on changes are told to the reconciler, which has every job looked at. Called once;
   /// `surroundings` outlive this.
   void Lead(const reconciler::Surroundings& surroundings);

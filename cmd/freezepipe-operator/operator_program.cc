@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 #include <pplx/threadpool.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <future>
@@ -177,8 +178,12 @@ class Replica {
     while (elected.wait_for(kStopCheckPeriod) != std::future_status::ready) {
       if (stop.stop_requested()) return;
     }
-    // Workers count terms from 1, leases their changes of holder from 0.
-    const int term = elected.get() + 1;
+    for (const auto& [ns, watch] : watches_) {
+      if (!watch->WaitUntilSynced(stop)) return;
+    }
+    const auto agreed = AgreeOnTerm(elected.get(), stop);
+    if (!agreed) return;
+    const int term = *agreed;
     LogInfo(absl::StrCat("leading, term ", term));
     metrics_.leader.Set(1);
     if (!PointServiceHere(stop)) return;
@@ -198,10 +203,7 @@ class Replica {
               LogWarning(
                   absl::StrCat("job ", kube::KeyText(job), ": ", std::string(error.message())));
             }};
-    for (const auto& [ns, watch] : watches_) {
-      if (!watch->WaitUntilSynced(stop)) return;
-      watch->Lead(surroundings_);
-    }
+    for (const auto& [ns, watch] : watches_) watch->Lead(surroundings_);
     controller_.emplace(
         options_.threads, queue_,
         [this](const std::string& ns) -> reconciler::Reconciler& {
@@ -209,6 +211,19 @@ class Replica {
           return (own != watches_.end() ? own : watches_.begin())->second->reconciler();
         },
         metrics_);
+  }
+
+  /// Workers count terms from 1, leases their changes of holder from 0. Jobs that outlived their
+  /// lease have had later terms. None: `stop` came first.
+  std::optional<int> AgreeOnTerm(int elected, const std::stop_token& stop) {
+    int highest = 0;
+    for (const auto& [ns, watch] : watches_) highest = std::max(highest, watch->HighestTerm());
+    if (highest <= elected) return elected + 1;
+    elector_->RaiseTerm(highest);
+    while (elector_->Term() != highest) {
+      if (!kube::SleepFor(kStopCheckPeriod, stop)) return std::nullopt;
+    }
+    return highest + 1;
   }
 
   /// Tries until it is done; false: `stop` came first.

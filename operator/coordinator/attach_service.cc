@@ -12,6 +12,9 @@ namespace {
 /// A stream must say Hello within this.
 constexpr std::chrono::seconds kHelloLimit{10};
 
+/// So long after its election a leader may still come upon jobs.
+constexpr std::chrono::seconds kAcquaintance{30};
+
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.raw_code()), std::string(status.message())};
 }
@@ -21,6 +24,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
 void AttachService::Lead() {
   std::lock_guard lock(mutex_);
   standby_ = false;
+  leads_since_ = std::chrono::steady_clock::now();
 }
 
 bool AttachService::Add(const std::string& job, std::shared_ptr<JobStreams> streams) {
@@ -75,6 +79,9 @@ grpc::Status AttachService::Admit(WorkerStream* stream, v1alpha1::Hello hello) {
   std::lock_guard lock(mutex_);
   const auto job = jobs_.find(hello.job());
   if (job == jobs_.end()) {
+    const bool new_here =
+        leads_since_ && std::chrono::steady_clock::now() - *leads_since_ < kAcquaintance;
+    if (new_here) return {grpc::StatusCode::UNAVAILABLE, "not all jobs are known here yet"};
     return {grpc::StatusCode::NOT_FOUND, "no job \"" + hello.job() + "\" here"};
   }
   silent_.erase(stream);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -24,6 +26,8 @@ class AttachService : public v1alpha1::Coordinator::CallbackService {
   explicit AttachService(Authenticator* authenticator = nullptr, bool standby = false)
       : authenticator_(authenticator), standby_(standby) {}
 
+  /// Workers are let in from now on. Of a job that isn't known they are told to come again, until
+  /// the new leader has had time for all its jobs.
   void Lead();
 
   /// Lets workers of the job attach from now on; false if there is one of this name.
@@ -52,6 +56,8 @@ class AttachService : public v1alpha1::Coordinator::CallbackService {
   /// Guards everything below. Taken before the mutexes of JobStreams and WorkerStream.
   std::mutex mutex_;
   bool standby_;
+  /// When Lead was called, if it was.
+  std::optional<std::chrono::steady_clock::time_point> leads_since_;
   bool closing_ = false;
   /// Without a Hello yet.
   std::set<WorkerStream*> silent_;

@@ -174,6 +174,12 @@ TEST_F(StandbyTest, RefusesStreamsUntilItLeads) {
   EXPECT_TRUE(std::holds_alternative<WorkerAttached>(NextEvent()));
 }
 
+TEST_F(StandbyTest, AJobThatANewLeaderDoesntKnowYet_ComesAgain) {
+  service_.Lead();
+  service_.Remove("job");
+  EXPECT_EQ(EndOfNewStream().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
 class AuthenticationTest : public AttachServiceTest {
  protected:
   AuthenticationTest() : AttachServiceTest(&authenticator_) {}

@@ -63,7 +63,7 @@ void RepeatOrders(SessionState& state, int worker) {
         SendStart(state, worker);
       }
       RepeatFreeze(state, worker);
-      if (leads && state.stop_requested) SendStop(state);
+      if (leads) RepeatStop(state);
       break;
     case Phase::kGathering:
       if (state.workers.at(worker).owes_aborted) SendAbort(state, worker);

@@ -16,6 +16,14 @@ bool IsEnding(const SessionState& state) {
   return state.phase == Phase::kConcluding || state.phase == Phase::kExiting;
 }
 
+bool SomeMemberIsNew(const SessionState& state) {
+  const auto members = state.Members();
+  return std::any_of(members.begin(), members.end(), [&](int member) {
+    const Worker& worker = state.workers.at(member);
+    return !worker.taken_over && worker.hello.incarnation().empty();
+  });
+}
+
 void EndAtOnce(SessionState& state) {
   for (const auto& [worker, unused] : state.workers) state.Kill(worker);
   state.phase = Phase::kOver;
@@ -79,7 +87,11 @@ void OnStopRequested(SessionState& state) {
       StopTraining(state);
       break;
     case Phase::kTakingOver:
-      // Once it is known how training stands.
+      // Once it is known how training stands. A worker launched anew has nothing to tell of that,
+      // and may wait for a place for ever.
+      if (SomeMemberIsNew(state)) {
+        Conclude(state, v1alpha1::JobState::Stopped, "stopped at the newest checkpoint");
+      }
       break;
     case Phase::kSwitching:
     case Phase::kSettling:
@@ -100,6 +112,11 @@ void SendStop(SessionState& state) {
   auto order = state.NewOrder();
   order.mutable_stop();
   state.Send(LeadOf(*state.current), std::move(order));
+}
+
+void RepeatStop(SessionState& state) {
+  if (state.phase != Phase::kRunning) return;
+  if (state.stop_requested || state.stopping_for_hand_over) SendStop(state);
 }
 
 void OnFinished(SessionState& state, int worker, const v1alpha1::Finished& said) {

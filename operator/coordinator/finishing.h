@@ -30,6 +30,10 @@ void OnStopRequested(SessionState& state);
 void StopTraining(SessionState& state);
 void SendStop(SessionState& state);
 
+/// Sends it again if training was told to stop: a lead that had just been started, or was away,
+/// may not have got it.
+void RepeatStop(SessionState& state);
+
 void OnFinished(SessionState& state, int worker, const v1alpha1::Finished& said);
 
 /// Concludes the job, whatever training waits for, if every member has finished.

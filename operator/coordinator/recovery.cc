@@ -191,8 +191,9 @@ void EnforcePresence(SessionState& state) {
                        state.now - state.profiling_since >= kProfileLimit;
     const bool mute =
         state.describing_worker == worker && state.now - state.describing_since >= kProfileLimit;
+    const Seconds patience = state.stop_requested ? kReattachLimit : kTakeOverLimit;
     const bool missing = known.taken_over && known.hello.incarnation().empty() &&
-                         state.now - state.started_at >= kTakeOverLimit;
+                         state.now - state.started_at >= patience;
     const bool finding =
         state.finder == worker && state.now - state.finding_since >= kCompletionLimit;
     if (away || silent || slow || stuck || mute || missing || finding) state.Kill(worker);

@@ -77,6 +77,7 @@ void AdvanceTo(SessionState& state, int step) {
 void OnStepReport(SessionState& state, const v1alpha1::StepReport& report) {
   if (state.phase == Phase::kGathering || !PlanOf(state, report.generation())) return;
   AdvanceTo(state, report.step());
+  RepeatStop(state);
   auto event = state.NewEvent();
   auto* progress = event.mutable_progress();
   progress->set_loss(report.loss());

@@ -13,7 +13,7 @@ inline constexpr int kDecisionLag = 2;
 inline constexpr Seconds kReattachLimit = 10;
 
 /// A worker that may have lived when this coordinator took over, and has not attached within this,
-/// is ended once, seconds: it may hang.
+/// is ended once, seconds: it may hang. A job that is to stop waits for it kReattachLimit.
 inline constexpr Seconds kTakeOverLimit = 180;
 
 /// A generation that is not prepared within this, while training goes on, is dropped, seconds.

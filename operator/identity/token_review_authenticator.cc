@@ -45,6 +45,11 @@ absl::Status CheckPod(const Json& pod, const v1alpha1::Hello& hello) {
   if (const auto end = cluster::EndOf(pod)) {
     return absl::PermissionDeniedError(absl::StrCat(who, " has ended: ", end->why));
   }
+  // Another has its place by now; the process may live, where the API server doesn't reach its
+  // node.
+  if (cluster::IsLostWithItsNode(pod, std::chrono::system_clock::now())) {
+    return absl::PermissionDeniedError(absl::StrCat(who, " is lost with its node"));
+  }
   if (cluster::JobIdOf(pod) != hello.job()) {
     return absl::PermissionDeniedError(absl::StrCat(who, " isn't of job ", hello.job()));
   }

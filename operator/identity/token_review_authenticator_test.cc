@@ -176,6 +176,16 @@ TEST_F(TokenReviewAuthenticatorTest, AnAttemptThatHasEnded) {
   EXPECT_EQ(server_->reviews(), 1);
 }
 
+TEST_F(TokenReviewAuthenticatorTest, AnAttemptWhoseNodeHasNotEndedItInTime) {
+  const auto deleted_at = [&](const std::string& time) {
+    pod_["metadata"]["deletionTimestamp"] = time;
+  };
+  deleted_at("2200-01-01T00:00:00Z");
+  EXPECT_TRUE(Ask(Hello()).ok()) << "it has its grace period";
+  deleted_at("2023-11-14T22:13:20Z");
+  ExpectRefused(StatusCode::kPermissionDenied, "lost with its node", Ask(Hello()));
+}
+
 TEST_F(TokenReviewAuthenticatorTest, APodThatIsntKnownYet_ComesAgain) {
   const Json known = std::exchange(pod_, Json::object());
   ExpectRefused(StatusCode::kUnavailable, "fashion-1-0", Ask(Hello()));

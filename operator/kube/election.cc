@@ -1,5 +1,6 @@
 #include "operator/kube/election.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace freezepipe::kube {
@@ -41,6 +42,7 @@ std::optional<LeaseSpec> Election::Claim(TimePoint now, WallTime wall) const {
     claim.acquired = claim.renewed;
     if (existed_) ++claim.transitions;
   }
+  claim.transitions = std::max(claim.transitions, least_transitions_);
   return claim;
 }
 

@@ -32,6 +32,9 @@ class Election {
   /// The claim was written; the request was sent at `sent`.
   void Won(const LeaseSpec& claim, TimePoint sent);
 
+  /// Further claims count at least so many transitions.
+  void Raise(int64_t transitions) { least_transitions_ = transitions; }
+
   /// Gives it up: what to write; none if it isn't ours.
   std::optional<LeaseSpec> Release(TimePoint now, WallTime wall);
 
@@ -56,6 +59,7 @@ class Election {
   /// Taken away, or given up.
   bool ended_ = false;
   TimePoint sent_;
+  int64_t least_transitions_ = 0;
 };
 
 }  // namespace freezepipe::kube

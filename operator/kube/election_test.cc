@@ -103,6 +103,19 @@ TEST_F(ElectionTest, AReleasedLeaseIsFreeAfterItsSecond) {
   EXPECT_EQ(b_.Term(now_ + seconds(1)), 1);
 }
 
+TEST_F(ElectionTest, ATermIsRaisedByTheNextRenewal) {
+  Try(a_, now_);
+  a_.Raise(7);
+  EXPECT_EQ(a_.Term(now_), 0) << "it isn't written yet";
+  EXPECT_TRUE(Try(a_, now_ + seconds(2)));
+  EXPECT_EQ(a_.Term(now_ + seconds(2)), 7);
+  EXPECT_TRUE(Try(a_, now_ + seconds(4)));
+  EXPECT_EQ(Lease().transitions, 7);
+  Try(b_, now_ + seconds(4));
+  EXPECT_TRUE(Try(b_, now_ + seconds(19)));
+  EXPECT_EQ(b_.Term(now_ + seconds(19)), 8);
+}
+
 TEST_F(ElectionTest, OnlyWhoLeadsReleases) {
   Try(a_, now_);
   Try(b_, now_);

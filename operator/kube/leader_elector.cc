@@ -46,6 +46,11 @@ std::optional<int64_t> LeaderElector::Term() const {
   return election_.Term(SteadyClock::now());
 }
 
+void LeaderElector::RaiseTerm(int64_t term) {
+  std::lock_guard lock(mutex_);
+  election_.Raise(term);
+}
+
 void LeaderElector::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const absl::Status status = Try(stop);

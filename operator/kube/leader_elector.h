@@ -49,6 +49,10 @@ class LeaderElector {
   /// The term, while this process leads by its own clock: right also after it was paused.
   std::optional<int64_t> Term() const;
 
+  /// The lease's next renewal makes the term at least this: a lease that was made anew counts from
+  /// 0, and terms never go back.
+  void RaiseTerm(int64_t term);
+
   /// Ends the election. A lease that is ours is given up, so that another process takes over at
   /// once: to be called when all work that only a leader may do has ended.
   absl::Status Release();

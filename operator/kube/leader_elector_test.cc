@@ -105,6 +105,15 @@ TEST_F(LeaderElectorTest, ALeaderThatFindsAnotherInItsPlaceIsToldSo) {
   EXPECT_EQ(leader->Lost(), "taken over by usurper");
 }
 
+TEST_F(LeaderElectorTest, ATermMayBeRaised) {
+  const auto leader = Start("leader");
+  ASSERT_TRUE(Eventually([&] { return leader->elected == 0; }));
+  leader->elector.RaiseTerm(5);
+  EXPECT_TRUE(Eventually([&] { return leader->elector.Term() == 5; }));
+  EXPECT_EQ(ReadLease(*server_->Find(kPath)).transitions, 5);
+  EXPECT_EQ(leader->Lost(), "");
+}
+
 TEST_F(LeaderElectorTest, BriefTroubleIsGotOver) {
   const auto leader = Start("leader");
   ASSERT_TRUE(Eventually([&] { return leader->elected == 0; }));

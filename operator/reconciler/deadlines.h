@@ -8,7 +8,7 @@
 namespace freezepipe::reconciler {
 
 /// runPolicy.activeDeadlineSeconds and startDeadlineSeconds, both from status.startTime on, which a
-/// suspension resets. Why the job has to be given up by now: "DeadlineExceeded: ...".
+/// suspended job doesn't have. Why the job has to be given up by now: "DeadlineExceeded: ...".
 std::optional<std::string> MissedDeadline(const Snapshot& snapshot);
 
 /// How long until one of them may be missed.

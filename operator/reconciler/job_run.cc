@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "operator/kube/api_error.h"
@@ -63,6 +64,18 @@ JobRun::~JobRun() {
   // Its thread tells the session.
   cluster_.Stop();
   session_.reset();
+}
+
+void JobRun::OnPods(const std::vector<kube::Object>& before, const std::vector<kube::Object>& now) {
+  std::set<std::string> there;
+  for (const auto& pod : now) {
+    there.insert(kube::Uid(*pod));
+    OnPodChange({.kind = kube::Change::Kind::kUpdated, .before = nullptr, .object = pod});
+  }
+  for (const auto& pod : before) {
+    if (there.contains(kube::Uid(*pod))) continue;
+    OnPodChange({.kind = kube::Change::Kind::kDeleted, .before = pod, .object = pod});
+  }
 }
 
 void JobRun::Stop() {

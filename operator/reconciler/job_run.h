@@ -42,6 +42,8 @@ class JobRun : private coordinator::Listener {
   kube::ObjectKey key() const { return kube::KeyOf(*job_); }
 
   void OnPodChange(const kube::Change& change) { cluster_.OnPodChange(change); }
+  /// All the job's pods, as they were and as they are.
+  void OnPods(const std::vector<kube::Object>& before, const std::vector<kube::Object>& now);
   /// See KubernetesCluster::EndLost.
   void EndLost(const Snapshot& snapshot) { cluster_.EndLost(snapshot.pods, snapshot.now); }
 

@@ -31,6 +31,9 @@ using Pointer = Json::json_pointer;
 /// runPolicy.managedBy of the jobs that are this operator's.
 constexpr char kManager[] = "freezepipe.io/operator";
 
+/// Why a job fails that can't begin as it is.
+constexpr char kInvalidSpec[] = "InvalidSpec: ";
+
 /// While a job's record is being written.
 constexpr std::chrono::milliseconds kRecordPeriod{100};
 
@@ -101,7 +104,7 @@ Reconciler::Answer Reconciler::ReconcileJob(const kube::Object& job) {
   if (!status.ok()) return status.status();
   snapshot.status = *status;
   const absl::Status read = ReadSpec(*job, &snapshot.spec);
-  if (!read.ok()) return Fail(snapshot, std::string(read.message()));
+  if (!read.ok()) return Fail(snapshot, absl::StrCat(kInvalidSpec, read.message()));
 
   if (const auto run = runs_.Find(kube::Uid(*job))) return Continue(*run, std::move(snapshot));
   const JobState::Type state = snapshot.status.state();
@@ -109,7 +112,10 @@ Reconciler::Answer Reconciler::ReconcileJob(const kube::Object& job) {
   const auto newest = IsNewest(*job);
   if (!newest.ok()) return newest.status();
   if (!*newest) return std::nullopt;
-  if (snapshot.spec.run_policy().suspend()) return Suspend(snapshot);
+  // Workers that another leader's run left training stop in good order first.
+  const bool stands_still = state == JobState::Stopped || state == JobState::Suspended ||
+                            Living(snapshot.pods, snapshot.now).empty();
+  if (snapshot.spec.run_policy().suspend() && stands_still) return Suspend(snapshot);
   return Begin(snapshot);
 }
 
@@ -123,13 +129,17 @@ absl::StatusOr<bool> Reconciler::IsNewest(const Json& job) {
 Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
   const auto pod_faults = FaultsOfPods(snapshot);
   if (!pod_faults.ok()) return Wait(snapshot, pod_faults.status());
-  if (!pod_faults->empty()) return Fail(snapshot, *pod_faults);
+  if (!pod_faults->empty()) return Fail(snapshot, absl::StrCat(kInvalidSpec, *pod_faults));
 
   if (!snapshot.status.has_generation() || snapshot.status.state() == JobState::Suspended) {
     const absl::Status said = SetState(snapshot, JobState::Starting, "");
     if (!said.ok()) return said;
   }
-  runs_.Add(kube::Uid(*snapshot.job), std::make_shared<JobRun>(surroundings_, snapshot));
+  const std::string uid = kube::Uid(*snapshot.job);
+  const auto run = std::make_shared<JobRun>(surroundings_, snapshot);
+  runs_.Add(uid, run);
+  // Nobody was told of what happened to its pods since the snapshot.
+  run->OnPods(snapshot.pods, pods_.Find(kPodsByJob, uid));
   // By then the cache has the start time just written, from which deadlines count.
   return std::chrono::seconds(1);
 }
@@ -199,6 +209,12 @@ Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status
   // A quota or a policy of the namespace may give way; nothing is known of an API server that is
   // away.
   const std::string reason = kube::Reason(why);
+  if (const auto missed = MissedDeadline(snapshot)) {
+    return Fail(snapshot, absl::StrCat(*missed, "; ", std::string(why.message())));
+  }
+  if (const auto left = UntilDeadline(snapshot)) {
+    surroundings_.look_at(kube::KeyOf(*snapshot.job), *left);
+  }
   if (!reason.empty()) {
     const absl::Status said = SetState(snapshot, JobState::Pending,
                                        absl::StrCat(reason, ": ", std::string(why.message())));
@@ -208,11 +224,12 @@ Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status
 }
 
 Reconciler::Answer Reconciler::Fail(const Snapshot& snapshot, const std::string& why) {
-  const absl::Status said =
-      SetState(snapshot, JobState::Failed, absl::StrCat("InvalidSpec: ", why));
+  const absl::Status said = SetState(snapshot, JobState::Failed, why);
   if (!said.ok()) return said;
-  surroundings_.events->Record(*snapshot.job,
-                               {kube::EventText::Type::kWarning, "InvalidSpec", "Start", why});
+  const Explanation explanation = Explain(why, "Failed");
+  surroundings_.events->Record(
+      *snapshot.job, {kube::EventText::Type::kWarning, std::string(explanation.reason), "Start",
+                      std::string(explanation.message)});
   return std::nullopt;
 }
 
@@ -221,10 +238,6 @@ absl::Status Reconciler::SetState(const Snapshot& snapshot, JobState::Type state
   StatusStore store(*surroundings_.client, kube::KeyOf(*snapshot.job), kube::Uid(*snapshot.job),
                     surroundings_.term, clock_);
   return store.Update(*snapshot.job, PodsOf(snapshot), [&](FreezePipeJobStatus* status) {
-    // The deadlines count from here on anew.
-    if (status->state() == JobState::Suspended && state != JobState::Suspended) {
-      status->clear_start_time();
-    }
     status->set_state(state);
     status->set_message(message);
     Observe(snapshot, status);

@@ -60,6 +60,7 @@ class Reconciler {
   absl::StatusOr<std::string> FaultsOfPods(const Snapshot& snapshot);
   /// It can't begin for now; the error is the answer.
   Answer Wait(const Snapshot& snapshot, const absl::Status& why);
+  /// "Reason: message": the job is given up before it has begun.
   Answer Fail(const Snapshot& snapshot, const std::string& why);
   /// Writes the status of a job that doesn't run.
   absl::Status SetState(const Snapshot& snapshot, v1alpha1::JobState::Type state,

@@ -1,12 +1,15 @@
 #include "operator/reconciler/reconciler.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -27,6 +30,45 @@ using v1alpha1::JobState;
 
 constexpr char kJobPath[] = "/apis/freezepipe.io/v1alpha1/namespaces/train/freezepipejobs/a";
 constexpr char kPodFolder[] = "/api/v1/namespaces/train/pods/";
+
+/// An API server before which the test may step in.
+class InterruptedServer : public kube::Transport {
+ public:
+  /// What is called with each request; its answer, if there is one, is the server's.
+  using Hook = std::function<std::optional<kube::HttpResponse>(const kube::HttpRequest& request)>;
+
+  explicit InterruptedServer(std::shared_ptr<kube::FakeApiServer> server)
+      : server_(std::move(server)) {}
+
+  void Set(Hook hook) {
+    std::lock_guard lock(mutex_);
+    hook_ = std::move(hook);
+  }
+  absl::StatusOr<kube::HttpResponse> Send(const kube::HttpRequest& request,
+                                          std::stop_token stop) override {
+    Hook hook;
+    {
+      std::lock_guard lock(mutex_);
+      hook = hook_;
+    }
+    if (hook) {
+      if (auto answer = hook(request)) return *std::move(answer);
+    }
+    return server_->Send(request, stop);
+  }
+  absl::StatusOr<kube::HttpResponse> Stream(
+      const kube::HttpRequest& request, std::stop_token stop,
+      absl::FunctionRef<void(std::string_view line)> on_line) override {
+    return server_->Stream(request, stop, on_line);
+  }
+
+ private:
+  const std::shared_ptr<kube::FakeApiServer> server_;
+  /// Guards hook_.
+  std::mutex mutex_;
+  Hook hook_;
+};
+
 /// The operator's loop on an API server in memory; the test is the user and the kubelet.
 class ReconcilerTest : public testing::Test {
  protected:
@@ -67,12 +109,29 @@ class ReconcilerTest : public testing::Test {
     return server_->Find(kPodFolder + name).has_value();
   }
   void SetPod(const std::string& name, Json status) {
-    const auto set = client_.PatchStatus(cluster::kPods, {.ns = "train", .name = name},
-                                         {{"status", std::move(status)}});
+    const auto set = kubelet_.PatchStatus(cluster::kPods, {.ns = "train", .name = name},
+                                          {{"status", std::move(status)}});
     EXPECT_TRUE(set.ok()) << set.status();
   }
   void StartWorkers() {
     ASSERT_TRUE(Eventually([&] { return HasPod(WorkerPod(0)) && HasPod(WorkerPod(1)); }));
+  }
+
+  /// A job that a leader before this one has started, and that is found with its pods.
+  void CreateStartedJob(Json run_policy) {
+    run_policy["managedBy"] = "nobody/yet";
+    CreateJob(std::move(run_policy));
+    const Json job = *server_->Find(kJobPath);
+    for (const int worker : {0, 1}) {
+      const Json pod = cluster::MakeWorkerPod(job, worker, 0, surroundings_.pods);
+      ASSERT_TRUE(kubelet_.Create(cluster::kPods, pod).ok());
+      SetPod(WorkerPod(worker), {{"phase", "Running"}});
+    }
+    ASSERT_TRUE(Eventually([&] { return pods_.size() == 2; }));
+    const auto ours = kubelet_.Patch(
+        kJobs, {.ns = "train", .name = "a"},
+        {{"spec", {{"runPolicy", {{"managedBy", nullptr}}}}}, {"status", {{"state", "Starting"}}}});
+    ASSERT_TRUE(ours.ok()) << ours.status();
   }
 
   v1alpha1::FreezePipeJobStatus Status() const {
@@ -98,7 +157,10 @@ class ReconcilerTest : public testing::Test {
   static constexpr kube::Resource kEvents{"events.k8s.io", "v1", "events"};
 
   std::shared_ptr<kube::FakeApiServer> server_ = std::make_shared<kube::FakeApiServer>();
-  kube::Client client_{server_, {}};
+  std::shared_ptr<InterruptedServer> front_ = std::make_shared<InterruptedServer>(server_);
+  kube::Client client_{front_, {}};
+  /// Of the test itself.
+  kube::Client kubelet_{server_, {}};
   kube::EventRecorder events_{client_, "freezepipe.io/operator", "test",
                               [](const absl::Status&) {}};
   std::unique_ptr<coordinator::CoordinatorServer> coordinator_ =
@@ -176,6 +238,27 @@ TEST_F(ReconcilerTest, AJobThatDoesntStartInTimeFailsAndItsPodsGo) {
       [&] { return testing::Value(EventReasons(), testing::Contains("StartDeadlineExceeded")); }));
 }
 
+TEST_F(ReconcilerTest, TheStartDeadlineCountsAlsoWhileAQuotaIsExceeded) {
+  front_->Set([](const kube::HttpRequest& request) -> std::optional<kube::HttpResponse> {
+    if (request.method != kube::Method::kPost || !absl::StrContains(request.target, "/pods")) {
+      return std::nullopt;
+    }
+    const Json refusal = {{"kind", "Status"}, {"reason", "Forbidden"}, {"message", "quota is 0"}};
+    return kube::HttpResponse{.code = 403, .body = refusal.dump(), .retry_after = {}};
+  });
+  CreateJob({{"startDeadlineSeconds", 60}});
+  ASSERT_TRUE(
+      Eventually([&] { return Status().message().find("quota is 0") != std::string::npos; }));
+  EXPECT_EQ(Status().state(), JobState::Pending);
+  now_ += 61;
+  queue_.Add("train/a");
+  ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
+  EXPECT_THAT(Status().message(), HasSubstr("StartDeadlineExceeded"));
+  EXPECT_THAT(Status().message(), HasSubstr("quota is 0"));
+  EXPECT_TRUE(Eventually(
+      [&] { return testing::Value(EventReasons(), testing::Contains("StartDeadlineExceeded")); }));
+}
+
 TEST_F(ReconcilerTest, ATemplateThatSaysWhatIsOursIsAnInvalidSpec) {
   CreateJob({}, {{"spec", {{"restartPolicy", "Always"}}}});
   ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
@@ -188,6 +271,7 @@ TEST_F(ReconcilerTest, ASuspendedJobHasNoPods_AndGoesOnWhenItMay) {
   CreateJob({{"suspend", true}});
   ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
   EXPECT_EQ(pods_.size(), 0u);
+  EXPECT_FALSE(Status().has_start_time());
   now_ += 100;
   ASSERT_TRUE(client_
                   .Patch(kJobs, {.ns = "train", .name = "a"},
@@ -232,6 +316,32 @@ TEST_F(ReconcilerTest, SuspendTakesThePodsAway) {
   ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
   EXPECT_FALSE(HasPod(WorkerPod(0)));
   EXPECT_EQ(Status().desired_workers(), 0);
+}
+
+TEST_F(ReconcilerTest, ASuspensionFindsWorkersOfAnotherLeader_TheyStopInGoodOrder) {
+  CreateStartedJob({{"suspend", true}});
+  ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
+  EXPECT_FALSE(HasPod(WorkerPod(0)));
+  EXPECT_TRUE(
+      Eventually([&] { return testing::Value(EventReasons(), testing::Contains("Stopped")); }));
+}
+
+TEST_F(ReconcilerTest, APodThatEndsJustBeforeTheRunBeginsIsReplaced) {
+  std::atomic<bool> ended = false;
+  front_->Set([&](const kube::HttpRequest& request) -> std::optional<kube::HttpResponse> {
+    // The status of the job's start, for which its pods have been looked at.
+    if (request.method == kube::Method::kPatch &&
+        absl::StrContains(request.target, "/freezepipejobs/a/status") && !ended.exchange(true)) {
+      SetPod(WorkerPod(1), {{"phase", "Failed"}});
+      EXPECT_TRUE(Eventually([&] {
+        const auto pod = pods_.Get({.ns = "train", .name = WorkerPod(1)});
+        return pod && kube::TextAt(*pod, Json::json_pointer("/status/phase")) == "Failed";
+      }));
+    }
+    return std::nullopt;
+  });
+  CreateStartedJob(Json::object());
+  EXPECT_TRUE(Eventually([&] { return HasPod(absl::StrCat("a-1-1-", uid_)); }));
 }
 
 TEST_F(ReconcilerTest, AJobThatIsOverIsDeletedInItsTime) {

@@ -15,6 +15,11 @@ FLOOD_SECONDS = 20
 FREEZES = [{"chosenAt": 200, "frozenAt": 200, "boundary": 3}]
 
 
+# As everywhere but on the tests' cluster, where nodes that can't be heard of lose their pods after 10 s.
+TOLERATIONS = [{"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+               for what in ("not-ready", "unreachable")]
+
+
 def resident_megabytes():
     with open(f"/proc/{leader.process_of(leader.holder())}/status", encoding="utf-8") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1000
@@ -57,11 +62,13 @@ def flood(scenario, pods):
 
 def run(scenario):
     jobs.prepare_volumes(scenario)
-    cluster.apply(jobs.job(scenario, "patient", 2, {
+    patient = jobs.job(scenario, "patient", 2, {
         # More than any machine trains meanwhile.
         "training": {"epochs": 2000, "batchSize": 128, "seed": 2},
         "freeze": {"policy": "Manual", "coolDown": 0, "manual": FREEZES},
-        "release": {"objective": "Efficiency", "minEfficiency": 1}, "checkpoint": {"claimName": "checkpoints"}}))
+        "release": {"objective": "Efficiency", "minEfficiency": 1}, "checkpoint": {"claimName": "checkpoints"}})
+    patient["spec"]["worker"]["template"]["spec"]["tolerations"] = TOLERATIONS
+    cluster.apply(patient)
     scenario.wait("the job trains", lambda: jobs.status(scenario, "patient").get("step", 0) > 10, 120,
                   lambda: jobs.tell(scenario, "patient"))
     cluster.pause("cp-apiserver")

@@ -132,10 +132,20 @@ def keeps_what_was_started(scenario):
         scenario.check(f"afterwards its {part} can't",
                        f"spec.{part}: Invalid value" in answer and f"{part} can't change once the job has started" in answer,
                        answer)
+    others = {"pipeline": {"microBatches": 8}, "freeze": {"policy": "None"}, "release": {"timeShare": 0.5},
+              "checkpoint": {"keep": 7}, "worker": {"count": 3}}
+    for part, change in others.items():
+        answer = patch(scenario, "started", {"spec": {part: change}})
+        scenario.check(f"nor its {part}, while it runs", "can't change while the job runs: suspend it first" in answer, answer)
     answer = patch(scenario, "started", {"spec": {"runPolicy": {"managedBy": "another"}}})
     scenario.check("nor who manages it", "managedBy can't change" in answer, answer)
     answer = patch(scenario, "started", {"spec": {"runPolicy": {"suspend": True}}})
     scenario.check("it may be suspended", not answer, answer)
+    patch(scenario, "started", {"status": {"state": "Suspended", "startTime": None, "generation": 3}}, "--subresource=status")
+    answer = patch(scenario, "started", {"spec": others | {"runPolicy": {"suspend": False}}})
+    scenario.check("then these may change", not answer, answer)
+    answer = patch(scenario, "started", {"spec": {"model": {"zoo": {"name": "resnet18"}}}})
+    scenario.check("but not what it trains", "model can't change once the job has started" in answer, answer)
 
 
 def shows_columns(scenario):

@@ -27,8 +27,12 @@ def run(scenario):
     scenario.check("the kind of resource is kept when the chart is uninstalled",
                    cluster.kubectl("get", "crd", "freezepipejobs.freezepipe.io", "--ignore-not-found") != "")
     scenario.check("and the job", jobs.find(scenario, "survivor") is not None)
+    # As when the operator moves to another namespace: a new lease counts terms from the start.
+    cluster.kubectl("delete", "lease", leader.LEASE, "-n", cluster.SYSTEM)
+    term = jobs.status(scenario, "survivor")["term"]
     cluster.install()
     trains_on(scenario, "the job trains on when it is installed again")
+    scenario.check("under a later term", jobs.status(scenario, "survivor")["term"] > term, leader.tell())
     scenario.wait("and is Complete", lambda: jobs.condition(scenario, "survivor", "Complete") == "True", 300,
                   lambda: jobs.tell(scenario, "survivor"))
     now = jobs.status(scenario, "survivor")
