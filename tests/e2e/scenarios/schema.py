@@ -132,7 +132,7 @@ def keeps_what_was_started(scenario):
         scenario.check(f"afterwards its {part} can't",
                        f"spec.{part}: Invalid value" in answer and f"{part} can't change once the job has started" in answer,
                        answer)
-    others = {"pipeline": {"microBatches": 8}, "freeze": {"policy": "None"}, "release": {"timeShare": 0.5},
+    others = {"pipeline": {"microBatches": 8}, "freeze": {"policy": "None"}, "release": {"timeShare": 0.25},
               "checkpoint": {"keep": 7}, "worker": {"count": 3}}
     for part, change in others.items():
         answer = patch(scenario, "started", {"spec": {part: change}})
