@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cmd/freezepipe-operator/api_server_wait.h"
 #include "cmd/freezepipe-operator/controller.h"
 #include "cmd/freezepipe-operator/coordinator_endpoint.h"
 #include "cmd/freezepipe-operator/http_server.h"
@@ -272,6 +273,23 @@ class Replica {
   std::jthread leading_;
 };
 
+/// To end while there is no API server would be to be started again later and later; so the replica
+/// is healthy meanwhile, but not ready. False: one of `signals` came first.
+bool AwaitApiServer(const Options& options, const std::shared_ptr<kube::Transport>& transport,
+                    const sigset_t& signals) {
+  const HttpServer http(options.http_port,
+                        {.health = [] { return std::string(); },
+                         .readiness = [] { return "the API server doesn't answer"; },
+                         .metrics = [] { return std::string(); }});
+  return WaitForApiServer(transport, {.ns = options.pod_namespace, .name = options.ca_secret},
+                          [&](kube::Duration pause) {
+                            const timespec limit = {
+                                .tv_sec = std::chrono::floor<std::chrono::seconds>(pause).count(),
+                                .tv_nsec = 0};
+                            return sigtimedwait(&signals, nullptr, &limit) < 0;
+                          });
+}
+
 int RunReplica(const Options& options) {
   // Blocked before any thread is made, so that all inherit it.
   sigset_t signals;
@@ -286,6 +304,7 @@ int RunReplica(const Options& options) {
     LogWarning(std::string(transport.status().message()));
     return EXIT_FAILURE;
   }
+  if (!AwaitApiServer(options, *transport, signals)) return EXIT_SUCCESS;
   Replica replica(options, *transport);
   replica.Elect(*transport);
   int signal = 0;

@@ -28,6 +28,12 @@ def pods():
     return cluster.get_all("pods", cluster.SYSTEM, "app.kubernetes.io/name=freezepipe,app.kubernetes.io/component=operator")
 
 
+def all_ready():
+    found = pods()
+    return len(found) == 2 and all(
+        status["ready"] for pod in found for status in pod["status"].get("containerStatuses", [{"ready": False}]))
+
+
 def process_of(pod):
     """The operator's process in a pod: nodes are process namespaces of this machine."""
     uid = cluster.get("pod", pod, cluster.SYSTEM)["metadata"]["uid"]

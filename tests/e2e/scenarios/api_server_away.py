@@ -81,6 +81,7 @@ def run(scenario):
                   lambda: jobs.tell(scenario, "patient"))
     scenario.wait("and gives a device back", lambda: jobs.status(scenario, "patient").get("freedWorkers") == 1, 90,
                   lambda: jobs.tell(scenario, "patient"))
+    scenario.wait("both replicas are Ready again", leader.all_ready, 60, leader.tell)
 
     cluster.compact_etcd()
     cluster.restart_api_server()

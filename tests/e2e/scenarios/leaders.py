@@ -37,14 +37,12 @@ def run(scenario):
         "training": {"epochs": 1000, "batchSize": 128}, "freeze": {"policy": "None"}}))
     scenario.wait("the job trains", lambda: jobs.status(scenario, "lasting").get("step", 0) > 10, 120,
                   lambda: jobs.tell(scenario, "lasting"))
-    scenario.check("both replicas are Ready", all(
-        status["ready"] for pod in leader.pods() for status in pod["status"]["containerStatuses"]), leader.tell())
+    scenario.check("both replicas are Ready", leader.all_ready(), leader.tell())
 
     take_over(scenario, "the leader was killed", signal.SIGKILL)
     goes_on(scenario, "under it")
 
-    scenario.wait("both run again", lambda: len([pod for pod in leader.pods() if all(
-        status["ready"] for status in pod["status"].get("containerStatuses", [{"ready": False}]))]) == 2, 60, leader.tell)
+    scenario.wait("both run again", leader.all_ready, 60, leader.tell)
     paused = take_over(scenario, "the leader was paused", signal.SIGSTOP)
     goes_on(scenario, "under it")
     term = jobs.status(scenario, "lasting")["term"]
