@@ -70,10 +70,7 @@ void CompleteStatus(Pods pods, int term, int observed_generation, kube::WallTime
   const Timestamp time = ToTimestamp(now);
   status->set_term(term);
   status->set_observed_generation(observed_generation);
-  if (status->state() == JobState::Suspended) {
-    // Deadlines count anew when it goes on.
-    status->clear_start_time();
-  } else if (!status->has_start_time()) {
+  if (!status->has_start_time() && status->state() != JobState::Suspended) {
     *status->mutable_start_time() = time;
   }
   if (!HasEnded(status->state())) {

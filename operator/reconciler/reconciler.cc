@@ -238,6 +238,9 @@ absl::Status Reconciler::SetState(const Snapshot& snapshot, JobState::Type state
   StatusStore store(*surroundings_.client, kube::KeyOf(*snapshot.job), kube::Uid(*snapshot.job),
                     surroundings_.term, clock_);
   return store.Update(*snapshot.job, PodsOf(snapshot), [&](FreezePipeJobStatus* status) {
+    // Deadlines count anew when it goes on. Not for a session to say: one that begins with the
+    // record of a suspended job says so until it has started.
+    if (state == JobState::Suspended) status->clear_start_time();
     status->set_state(state);
     status->set_message(message);
     Observe(snapshot, status);

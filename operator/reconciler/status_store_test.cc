@@ -195,6 +195,14 @@ TEST_F(StatusStoreTest, WhatIsKnownIsReadAnewIfItIsOutOfDate) {
   EXPECT_EQ(count("GET "), 1);
 }
 
+TEST_F(StatusStoreTest, ASessionThatBeginsWithASuspendedJobsRecordLeavesTheStartTime) {
+  auto store = Store(1);
+  store.Write(InState(JobState::Starting));
+  now_ += std::chrono::seconds(10);
+  store.Write(InState(JobState::Suspended));
+  EXPECT_EQ(Stored()["startTime"], "2023-11-14T22:13:20Z");
+}
+
 TEST_F(StatusStoreTest, AJobIsCompleteOnceItsPodsHaveEnded) {
   auto store = Store(1);
   const auto complete = [&] {
