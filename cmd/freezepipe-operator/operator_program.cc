@@ -13,14 +13,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cmd/freezepipe-operator/api_server_wait.h"
+#include "cmd/freezepipe-operator/await_authority.h"
 #include "cmd/freezepipe-operator/controller.h"
 #include "cmd/freezepipe-operator/coordinator_endpoint.h"
 #include "cmd/freezepipe-operator/http_server.h"
 #include "cmd/freezepipe-operator/log.h"
 #include "cmd/freezepipe-operator/metrics.h"
 #include "cmd/freezepipe-operator/namespace_watch.h"
-#include "operator/identity/authority_secret.h"
 #include "operator/identity/leaf_rotator.h"
 #include "operator/identity/token_review_authenticator.h"
 #include "operator/kube/cluster_config.h"
@@ -71,7 +70,8 @@ std::vector<std::string> CoordinatorNames(const Options& options) {
 /// One replica. What it does as the leader begins with Lead.
 class Replica {
  public:
-  Replica(const Options& options, std::shared_ptr<kube::Transport> transport)
+  Replica(const Options& options, std::shared_ptr<kube::Transport> transport,
+          identity::PemIdentity authority)
       : options_(options),
         client_(
             std::make_shared<kube::FencedTransport>(
@@ -95,8 +95,7 @@ class Replica {
         own_client_(transport, {}),
         review_client_(transport, {.requests_per_second = options.requests_per_second,
                                    .stop = stop_.get_token()}),
-        authority_(Checked(identity::LoadOrMakeAuthority(
-            own_client_, {.ns = options.pod_namespace, .name = options.ca_secret}))),
+        authority_(std::move(authority)),
         rotator_(Checked(identity::LeafRotator::Start(
             {.authority = authority_,
              .dns_names = CoordinatorNames(options),
@@ -273,21 +272,26 @@ class Replica {
   std::jthread leading_;
 };
 
-/// To end while there is no API server would be to be started again later and later; so the replica
-/// is healthy meanwhile, but not ready. False: one of `signals` came first.
-bool AwaitApiServer(const Options& options, const std::shared_ptr<kube::Transport>& transport,
-                    const sigset_t& signals) {
-  const HttpServer http(options.http_port,
-                        {.health = [] { return std::string(); },
-                         .readiness = [] { return "the API server doesn't answer"; },
-                         .metrics = [] { return std::string(); }});
-  return WaitForApiServer(transport, {.ns = options.pod_namespace, .name = options.ca_secret},
-                          [&](kube::Duration pause) {
-                            const timespec limit = {
-                                .tv_sec = std::chrono::floor<std::chrono::seconds>(pause).count(),
+/// To end while the API server is away would be to be started again later and later; so the replica
+/// is healthy meanwhile, but not ready. kCancelled: one of `signals` came first.
+absl::StatusOr<identity::PemIdentity> Authority(const Options& options,
+                                                const std::shared_ptr<kube::Transport>& transport,
+                                                const sigset_t& signals) {
+  std::optional<HttpServer> http;
+  return AwaitAuthority(
+      transport, {.ns = options.pod_namespace, .name = options.ca_secret},
+      [&](kube::Duration pause) {
+        if (!http) {
+          http.emplace(
+              options.http_port,
+              HttpServer::Answers{.health = [] { return std::string(); },
+                                  .readiness = [] { return "the API server doesn't answer"; },
+                                  .metrics = [] { return std::string(); }});
+        }
+        const timespec limit = {.tv_sec = std::chrono::floor<std::chrono::seconds>(pause).count(),
                                 .tv_nsec = 0};
-                            return sigtimedwait(&signals, nullptr, &limit) < 0;
-                          });
+        return sigtimedwait(&signals, nullptr, &limit) < 0;
+      });
 }
 
 int RunReplica(const Options& options) {
@@ -304,8 +308,9 @@ int RunReplica(const Options& options) {
     LogWarning(std::string(transport.status().message()));
     return EXIT_FAILURE;
   }
-  if (!AwaitApiServer(options, *transport, signals)) return EXIT_SUCCESS;
-  Replica replica(options, *transport);
+  const auto authority = Authority(options, *transport, signals);
+  if (absl::IsCancelled(authority.status())) return EXIT_SUCCESS;
+  Replica replica(options, *transport, Checked(authority));
   replica.Elect(*transport);
   int signal = 0;
   sigwait(&signals, &signal);

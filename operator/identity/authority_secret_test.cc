@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "operator/kube/fake_api_server.h"
+#include "operator/kube/interrupted_server.h"
 
 namespace freezepipe::identity {
 namespace {
@@ -39,39 +40,18 @@ TEST_F(AuthoritySecretTest, IsMadeOnceAndSharedFromThenOn) {
   EXPECT_EQ(loaded->key, made->key);
 }
 
-/// Another replica makes the Secret between this one's look and its own try.
-class Overtaken : public kube::Transport {
- public:
-  explicit Overtaken(std::shared_ptr<kube::FakeApiServer> server)
-      : server_(std::move(server)), other_(server_, {}) {}
-
-  absl::StatusOr<kube::HttpResponse> Send(const kube::HttpRequest& request,
-                                          std::stop_token stop) override {
-    if (request.method == kube::Method::kPost) {
-      others = LoadOrMakeAuthority(other_, kKey).value();
-    }
-    return server_->Send(request, stop);
-  }
-  absl::StatusOr<kube::HttpResponse> Stream(
-      const kube::HttpRequest& request, std::stop_token stop,
-      absl::FunctionRef<void(std::string_view line)> on_line) override {
-    return server_->Stream(request, stop, on_line);
-  }
-
-  PemIdentity others;
-
- private:
-  const std::shared_ptr<kube::FakeApiServer> server_;
-  kube::Client other_;
-};
-
 TEST_F(AuthoritySecretTest, OfTwoReplicasAtOnceBothGetTheFirstOnes) {
-  const auto transport = std::make_shared<Overtaken>(server_);
-  kube::Client client(transport, {});
+  // Another replica makes the Secret between this one's look and its own try.
+  PemIdentity others;
+  const auto overtake = [&](const kube::HttpRequest& request) -> std::optional<kube::HttpResponse> {
+    if (request.method == kube::Method::kPost) others = LoadOrMakeAuthority(client_, kKey).value();
+    return std::nullopt;
+  };
+  kube::Client client(std::make_shared<kube::InterruptedServer>(server_, overtake), {});
   const auto loaded = LoadOrMakeAuthority(client, kKey);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_EQ(loaded->certificate, transport->others.certificate);
-  EXPECT_EQ(loaded->key, transport->others.key);
+  EXPECT_EQ(loaded->certificate, others.certificate);
+  EXPECT_EQ(loaded->key, others.key);
 }
 
 TEST_F(AuthoritySecretTest, OneThatCantBeUsedIsSaidAndLeftAlone) {

@@ -6,6 +6,7 @@
 
 #include "operator/kube/api_error.h"
 #include "operator/kube/fake_api_server.h"
+#include "operator/kube/interrupted_server.h"
 #include "operator/kube/test_objects.h"
 
 namespace freezepipe::kube {
@@ -172,24 +173,11 @@ TEST_F(ClientAndServer, AContinueTokenTooOldStartsOverInOnePage) {
     ASSERT_TRUE(client_.Create(kPods, Pod("pod-" + std::to_string(i))).ok());
   }
   // The first page is served, the second refused.
-  class RefuseSecondPage : public Transport {
-   public:
-    explicit RefuseSecondPage(std::shared_ptr<Transport> server) : server_(std::move(server)) {}
-    absl::StatusOr<HttpResponse> Send(const HttpRequest& request, std::stop_token stop) override {
-      if (absl::StrContains(request.target, "continue=")) {
-        return HttpResponse{.code = 410, .body = {}, .retry_after = {}};
-      }
-      return server_->Send(request, stop);
-    }
-    absl::StatusOr<HttpResponse> Stream(const HttpRequest& request, std::stop_token stop,
-                                        absl::FunctionRef<void(std::string_view)> line) override {
-      return server_->Stream(request, stop, line);
-    }
-
-   private:
-    std::shared_ptr<Transport> server_;
+  const auto refuse = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (!absl::StrContains(request.target, "continue=")) return std::nullopt;
+    return HttpResponse{.code = 410, .body = {}, .retry_after = {}};
   };
-  Client client(std::make_shared<RefuseSecondPage>(server_), {});
+  Client client(std::make_shared<InterruptedServer>(server_, refuse), {});
   const auto list = client.List(kPods, {.ns = "train"});
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_EQ(list->items.size(), 501u);

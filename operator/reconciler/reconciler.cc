@@ -206,15 +206,15 @@ absl::StatusOr<std::string> Reconciler::FaultsOfPods(const Snapshot& snapshot) {
 }
 
 Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status& why) {
-  // A quota or a policy of the namespace may give way; nothing is known of an API server that is
-  // away.
-  const std::string reason = kube::Reason(why);
   if (const auto missed = MissedDeadline(snapshot)) {
     return Fail(snapshot, absl::StrCat(*missed, "; ", std::string(why.message())));
   }
   if (const auto left = UntilDeadline(snapshot)) {
     surroundings_.look_at(kube::KeyOf(*snapshot.job), *left);
   }
+  // A quota or a policy of the namespace may give way; nothing is known of an API server that is
+  // away.
+  const std::string reason = kube::Reason(why);
   if (!reason.empty()) {
     const absl::Status said = SetState(snapshot, JobState::Pending,
                                        absl::StrCat(reason, ": ", std::string(why.message())));

@@ -7,15 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "operator/cluster/kubernetes/labels.h"
 #include "operator/kube/eventually.h"
 #include "operator/kube/fake_api_server.h"
+#include "operator/kube/interrupted_server.h"
 #include "operator/kube/reflector.h"
 #include "operator/kube/work_queue.h"
 #include "operator/reconciler/job_status.h"
@@ -30,44 +29,6 @@ using v1alpha1::JobState;
 
 constexpr char kJobPath[] = "/apis/freezepipe.io/v1alpha1/namespaces/train/freezepipejobs/a";
 constexpr char kPodFolder[] = "/api/v1/namespaces/train/pods/";
-
-/// An API server before which the test may step in.
-class InterruptedServer : public kube::Transport {
- public:
-  /// What is called with each request; its answer, if there is one, is the server's.
-  using Hook = std::function<std::optional<kube::HttpResponse>(const kube::HttpRequest& request)>;
-
-  explicit InterruptedServer(std::shared_ptr<kube::FakeApiServer> server)
-      : server_(std::move(server)) {}
-
-  void Set(Hook hook) {
-    std::lock_guard lock(mutex_);
-    hook_ = std::move(hook);
-  }
-  absl::StatusOr<kube::HttpResponse> Send(const kube::HttpRequest& request,
-                                          std::stop_token stop) override {
-    Hook hook;
-    {
-      std::lock_guard lock(mutex_);
-      hook = hook_;
-    }
-    if (hook) {
-      if (auto answer = hook(request)) return *std::move(answer);
-    }
-    return server_->Send(request, stop);
-  }
-  absl::StatusOr<kube::HttpResponse> Stream(
-      const kube::HttpRequest& request, std::stop_token stop,
-      absl::FunctionRef<void(std::string_view line)> on_line) override {
-    return server_->Stream(request, stop, on_line);
-  }
-
- private:
-  const std::shared_ptr<kube::FakeApiServer> server_;
-  /// Guards hook_.
-  std::mutex mutex_;
-  Hook hook_;
-};
 
 /// The operator's loop on an API server in memory; the test is the user and the kubelet.
 class ReconcilerTest : public testing::Test {
@@ -157,7 +118,8 @@ class ReconcilerTest : public testing::Test {
   static constexpr kube::Resource kEvents{"events.k8s.io", "v1", "events"};
 
   std::shared_ptr<kube::FakeApiServer> server_ = std::make_shared<kube::FakeApiServer>();
-  std::shared_ptr<InterruptedServer> front_ = std::make_shared<InterruptedServer>(server_);
+  std::shared_ptr<kube::InterruptedServer> front_ =
+      std::make_shared<kube::InterruptedServer>(server_);
   kube::Client client_{front_, {}};
   /// Of the test itself.
   kube::Client kubelet_{server_, {}};

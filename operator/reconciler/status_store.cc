@@ -53,8 +53,7 @@ void StatusStore::Write(const FreezePipeJobStatus& status) {
   }
 }
 
-absl::Status StatusStore::Update(const kube::Json& known, Pods pods,
-                                 absl::FunctionRef<void(FreezePipeJobStatus* status)> change) {
+absl::Status StatusStore::Update(const kube::Json& known, Pods pods, Change change) {
   // Not to be held up by a record that waits for the API server.
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock) return RecordUnderWay();

@@ -25,6 +25,7 @@ bool IsRecordUnderWay(const absl::Status& status);
 class StatusStore : public coordinator::RecordStore {
  public:
   using Clock = std::function<kube::WallTime()>;
+  using Change = absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)>;
 
   /// `client` outlives it; its stop ends a write that waits for the API server.
   StatusStore(kube::Client& client, kube::ObjectKey job, std::string uid, int term,
@@ -40,12 +41,9 @@ class StatusStore : public coordinator::RecordStore {
   /// it was last heard of: should it have changed since, it is read anew. IsRecordUnderWay while a
   /// record is being written. `change` is called while no other write is under way, perhaps several
   /// times.
-  absl::Status Update(const kube::Json& known, Pods pods,
-                      absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)> change);
+  absl::Status Update(const kube::Json& known, Pods pods, Change change);
 
  private:
-  using Change = absl::FunctionRef<void(v1alpha1::FreezePipeJobStatus* status)>;
-
   absl::Status ReadAndUpdate(Pods pods, Change change);
   absl::Status TryUpdate(const kube::Json& job, Pods pods, Change change);
 

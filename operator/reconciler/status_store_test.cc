@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "operator/kube/eventually.h"
 #include "operator/kube/fake_api_server.h"
+#include "operator/kube/interrupted_server.h"
 #include "operator/reconciler/job_status.h"
 
 namespace freezepipe::reconciler {
@@ -99,34 +102,15 @@ TEST_F(StatusStoreTest, ADeposedLeaderWritesNothing) {
 }
 
 TEST_F(StatusStoreTest, AChangeBetweenReadAndWriteIsReadAnew) {
-  // The job changes as soon as it has been read for the first time.
-  class ChangingServer : public kube::Transport {
-   public:
-    explicit ChangingServer(std::shared_ptr<kube::FakeApiServer> server)
-        : server_(std::move(server)) {}
-    absl::StatusOr<kube::HttpResponse> Send(const kube::HttpRequest& request,
-                                            std::stop_token stop) override {
-      auto response = server_->Send(request, stop);
-      if (request.method == kube::Method::kGet && std::exchange(first_, false)) {
-        kube::Client other(server_, {});
-        EXPECT_TRUE(other
-                        .Patch(kJobs, {.ns = "train", .name = "fashion"},
-                               {{"metadata", {{"generation", 5}}}})
-                        .ok());
-      }
-      return response;
+  // The job changes when it has been read, before it is written for the first time.
+  bool changed = false;
+  const auto change = [&](const kube::HttpRequest& request) -> std::optional<kube::HttpResponse> {
+    if (request.method == kube::Method::kPatch && !std::exchange(changed, true)) {
+      EXPECT_TRUE(client_.Patch(kJobs, key_, {{"metadata", {{"generation", 5}}}}).ok());
     }
-    absl::StatusOr<kube::HttpResponse> Stream(
-        const kube::HttpRequest& request, std::stop_token stop,
-        absl::FunctionRef<void(std::string_view line)> on_line) override {
-      return server_->Stream(request, stop, on_line);
-    }
-
-   private:
-    const std::shared_ptr<kube::FakeApiServer> server_;
-    bool first_ = true;
+    return std::nullopt;
   };
-  kube::Client client(std::make_shared<ChangingServer>(server_), {});
+  kube::Client client(std::make_shared<kube::InterruptedServer>(server_, change), {});
   StatusStore store(client, key_, uid_, 1);
   store.Write(InState(JobState::Running));
   EXPECT_EQ(Stored()["observedGeneration"], 5);

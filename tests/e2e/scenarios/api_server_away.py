@@ -13,8 +13,6 @@ IMAGES = ["operator", "worker-cpu"]
 AWAY_SECONDS = 120
 FLOOD_SECONDS = 20
 FREEZES = [{"chosenAt": 200, "frozenAt": 200, "boundary": 3}]
-
-
 # As everywhere but on the tests' cluster, where nodes that can't be heard of lose their pods after 10 s.
 TOLERATIONS = [{"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
                for what in ("not-ready", "unreachable")]

@@ -1,4 +1,4 @@
-#include "cmd/freezepipe-operator/api_server_wait.h"
+#include "cmd/freezepipe-operator/await_authority.h"
 
 #include <gtest/gtest.h>
 
@@ -9,21 +9,23 @@ namespace {
 
 const kube::ObjectKey kSecret{.ns = "freezepipe-system", .name = "freezepipe-ca"};
 
-TEST(WaitForApiServer, GoesOnWhenItIsBack_ThoughThereIsNoSecretYet) {
+TEST(AwaitAuthority, GoesOnWhenTheApiServerIsBack_ThoughThereIsNoSecretYet) {
   const auto server = std::make_shared<kube::FakeApiServer>();
   server->SetAway(true);
   int pauses = 0;
-  EXPECT_TRUE(WaitForApiServer(server, kSecret, [&](kube::Duration) {
+  const auto authority = AwaitAuthority(server, kSecret, [&](kube::Duration) {
     if (++pauses == 3) server->SetAway(false);
     return true;
-  }));
+  });
+  EXPECT_TRUE(authority.ok()) << authority.status();
   EXPECT_EQ(pauses, 3);
 }
 
-TEST(WaitForApiServer, EndsWhenItIsToldTo) {
+TEST(AwaitAuthority, EndsWhenItIsToldTo) {
   const auto server = std::make_shared<kube::FakeApiServer>();
   server->SetAway(true);
-  EXPECT_FALSE(WaitForApiServer(server, kSecret, [](kube::Duration) { return false; }));
+  const auto authority = AwaitAuthority(server, kSecret, [](kube::Duration) { return false; });
+  EXPECT_TRUE(absl::IsCancelled(authority.status())) << authority.status();
 }
 
 }  // namespace
