@@ -33,8 +33,10 @@ void SendCompletion(SessionState& state, const Completion& completion) {
   state.Send(completion.worker, std::move(order));
 }
 
-/// The lead, or while it is gone another that is there.
+/// The lead, or while it is gone another that is there. One after the other is completed by the
+/// same: an older one, completed late, would take the newer away.
 std::optional<int> ChooseWorker(const SessionState& state) {
+  if (!state.completions.empty()) return state.completions.begin()->second.worker;
   if (state.current && state.workers.at(LeadOf(*state.current)).alive) {
     return LeadOf(*state.current);
   }

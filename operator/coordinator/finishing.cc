@@ -143,9 +143,7 @@ bool ConcludeIfFinished(SessionState& state) {
   } else if (state.stop_requested) {
     Conclude(state, v1alpha1::JobState::Stopped, "stopped at step " + std::to_string(step));
   } else if (state.stopping_for_hand_over) {
-    for (const int member : state.Members()) {
-      if (state.workers.at(member).terminating) Dismiss(state, member);
-    }
+    OnStoppedForHandOver(state);
   } else {
     Conclude(state, v1alpha1::JobState::Failed,
              "Internal: training ended at step " + std::to_string(step) + " unasked");

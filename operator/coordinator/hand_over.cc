@@ -13,6 +13,19 @@
 namespace freezepipe::coordinator {
 namespace {
 
+/// Members of the plan in force that are to end.
+std::set<int> Leaving(const SessionState& state) {
+  std::set<int> leaving = state.Members();
+  std::erase_if(leaving, [&](int worker) { return !state.workers.at(worker).terminating; });
+  return leaving;
+}
+
+std::set<int> Staying(const SessionState& state) {
+  std::set<int> staying = state.Members();
+  std::erase_if(staying, [&](int worker) { return state.workers.at(worker).terminating; });
+  return staying;
+}
+
 std::string Named(const std::set<int>& workers) {
   std::string names = workers.size() == 1 ? "worker" : "workers";
   for (const int worker : workers) {
@@ -60,14 +73,18 @@ std::optional<planner::PlannedStages> PlanWithThoseBack(const SessionState& stat
   return more ? planned : std::nullopt;
 }
 
-void HandOver(SessionState& state, const std::set<int>& leaving, const std::set<int>& staying) {
+void StopForHandOver(SessionState& state) {
+  state.stopping_for_hand_over = true;
+  SendStop(state);
+}
+
+void HandOver(SessionState& state, const std::set<int>& leaving) {
   if (state.stopping_for_hand_over) return;
-  if (const auto planned = PlanOver(state, staying)) {
+  if (const auto planned = PlanOver(state, Staying(state))) {
     BeginRepartition(state, PlanThatAwaits(state, *planned),
                      Named(leaving) + (leaving.size() == 1 ? " leaves" : " leave"));
   } else if (!state.setup.checkpoint_directory.empty()) {
-    state.stopping_for_hand_over = true;
-    SendStop(state);
+    StopForHandOver(state);
   } else {
     for (const int worker : leaving) Dismiss(state, worker);
   }
@@ -76,11 +93,12 @@ void HandOver(SessionState& state, const std::set<int>& leaving, const std::set<
 /// A restart for each worker that is back would be one too many: all are waited for, for a while.
 /// So is one for those that a restart failed for just now.
 bool TakeBack(SessionState& state) {
+  if (state.stopping_for_hand_over) return true;
   const bool at_once = Back(state) == state.Awaited() && !state.began_with_start;
   if (!at_once && state.now - state.pace_since < kTakeBackDelay) return false;
   if (!PlanWithThoseBack(state)) return false;
-  BeginRecovery(state, Named(Back(state)) + (Back(state).size() == 1 ? " is back" : " are back"),
-                /*disrupted=*/true);
+  // In the middle of a step some may have done it and others not: no step that all have.
+  StopForHandOver(state);
   return true;
 }
 
@@ -96,18 +114,15 @@ void OnTerminating(SessionState& state, int worker) {
 }
 
 bool ContinueHandOver(SessionState& state) {
-  std::set<int> staying = state.Members();
-  std::set<int> leaving;
+  const std::set<int> members = state.Members();
   for (const auto& [worker, known] : state.workers) {
-    if (!known.terminating || known.released_at) continue;
-    if (staying.erase(worker) > 0) {
-      leaving.insert(worker);
-    } else {
+    if (known.terminating && !known.released_at && !members.contains(worker)) {
       Dismiss(state, worker);
     }
   }
+  const std::set<int> leaving = Leaving(state);
   if (leaving.empty()) return TakeBack(state);
-  HandOver(state, leaving, staying);
+  HandOver(state, leaving);
   return true;
 }
 
@@ -118,10 +133,21 @@ void Dismiss(SessionState& state, int worker) {
   SendExit(state, worker);
 }
 
-bool MemberTerminates(const SessionState& state) {
-  const auto members = state.Members();
-  return std::any_of(members.begin(), members.end(),
-                     [&](int worker) { return state.workers.at(worker).terminating; });
+void OnStoppedForHandOver(SessionState& state) {
+  const std::set<int> leaving = Leaving(state);
+  if (!leaving.empty() && !PlanOver(state, Staying(state))) {
+    for (const int worker : leaving) Dismiss(state, worker);
+    return;
+  }
+  const std::set<int> back = Back(state);
+  BeginRecovery(state,
+                back.empty() ? "who was back is away again"
+                             : Named(back) + (back.size() == 1 ? " is back" : " are back"),
+                /*disrupted=*/true);
+}
+
+bool MayStopForHandOver(const SessionState& state) {
+  return !Leaving(state).empty() || !state.Awaited().empty();
 }
 
 v1alpha1::Plan PlanForRestart(SessionState& state) {

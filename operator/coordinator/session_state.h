@@ -204,7 +204,8 @@ struct SessionState {
 
   // ---- the end ----
   bool stop_requested = false;
-  /// The lead was told to stop so that the workers that terminate leave a checkpoint.
+  /// The lead was told to stop so that the workers that terminate leave a checkpoint, or those that
+  /// are back get layers.
   bool stopping_for_hand_over = false;
   std::map<int, int> finished;
   Seconds exiting_since = 0;

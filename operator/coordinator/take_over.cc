@@ -167,7 +167,7 @@ void GoOn(SessionState& state, Plans plans) {
   for (const int worker : state.Members()) SendRetire(state, worker);
   state.consider_repartition = state.BoundaryAt(state.step) > state.current->boundary();
   if (HelloOf(state, LeadOf(*state.current)).stopping()) {
-    state.stopping_for_hand_over = MemberTerminates(state);
+    state.stopping_for_hand_over = MayStopForHandOver(state);
     state.stop_requested = state.stop_requested || !state.stopping_for_hand_over;
   }
   if (state.stop_requested) {
