@@ -1,7 +1,8 @@
 # FreezePipe's images, from Debian and PyPI alone. scripts/images builds them and writes archives; by hand:
 #
-#   docker build --target operator   -t freezepipe-operator .
-#   docker build --target worker-cpu -t freezepipe-worker .
+#   docker build --target operator    -t REGISTRY/freezepipe-operator:0.1.0 .
+#   docker build --target worker-cpu  -t REGISTRY/freezepipe-worker-cpu:0.1.0 .
+#   docker build --target worker-cuda -t REGISTRY/freezepipe-worker-cuda:0.1.0 .
 #
 # Compiled objects and LibTorch are kept in a cache mount, so a rebuild compiles what has changed.
 

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <iostream>
 
 #include "cmd/freezepipe/describe_command.h"
 #include "cmd/freezepipe/exit_code.h"
@@ -18,7 +19,8 @@ int main(int argc, char** argv) {
   CLI::App app("Trains neural networks in a pipeline that gives devices back while layers freeze.",
                "freezepipe");
   app.set_version_flag("--version", "freezepipe " FREEZEPIPE_VERSION);
-  app.require_subcommand(1);
+  // None is told below: CLI11 would say that one is required to who mistyped one.
+  app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);
   app.footer(
       "Examples:\n"
@@ -38,6 +40,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::kDone : cli::kBadInput;
+  }
+  if (app.get_subcommands().empty()) {
+    std::cerr << app.help();
+    return cli::kBadInput;
   }
   return exit_code;
 }

@@ -141,7 +141,7 @@ bool ConcludeIfFinished(SessionState& state) {
   if (step >= state.setup.shape.total_steps) {
     Conclude(state, v1alpha1::JobState::Succeeded, "");
   } else if (state.stop_requested) {
-    Conclude(state, v1alpha1::JobState::Stopped, "stopped at step " + std::to_string(step));
+    Conclude(state, v1alpha1::JobState::Stopped, "as requested");
   } else if (state.stopping_for_hand_over) {
     OnStoppedForHandOver(state);
   } else {

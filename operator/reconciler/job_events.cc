@@ -54,6 +54,11 @@ std::optional<EventText> ToEventText(const JobEvent& event) {
   switch (event.kind_case()) {
     case JobEvent::kStateChanged:
       return OfState(event.state_changed());
+    case JobEvent::kWorkerStarted: {
+      const auto& started = event.worker_started();
+      return Normal("WorkerStarted", "Start",
+                    absl::StrCat("worker ", started.worker(), " trains on ", started.device()));
+    }
     case JobEvent::kLayersFrozen: {
       const auto& entry = event.layers_frozen().entry();
       return Normal(

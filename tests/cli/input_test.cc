@@ -31,8 +31,12 @@ TEST_F(CliTest, VersionIsOneLine) {
 }
 
 TEST_F(CliTest, WrongUsageExitsWith2) {
-  EXPECT_EQ(Run({}).exit_code, 2);
-  EXPECT_EQ(Run({"fly"}).exit_code, 2);
+  const Outcome nothing = Run({});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("validate"));
+  const Outcome mistyped = Run({"fly"});
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_THAT(mistyped.err, HasSubstr("fly"));
   EXPECT_EQ(Run({"run"}).exit_code, 2);
   EXPECT_EQ(Run({"run", "job.yaml", "--fast"}).exit_code, 2);
   EXPECT_EQ(Run({"run", "job.yaml", "--workers", "0"}).exit_code, 2);

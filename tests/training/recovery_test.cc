@@ -150,7 +150,9 @@ TEST_F(Recovery, ConnectionsThatBreakAfterARepartitionAreMadeAnew) {
   });
   ASSERT_GT(BreakConnections(job.WorkerPid(2)), 0);
   const auto restored = job.Await([](const JobEvent& event) { return event.has_restored(); });
-  EXPECT_EQ(restored.restored().source(), "PeerMemory");
+  // A step that failed on some workers and was finished by others leaves no common one in memory.
+  EXPECT_THAT(restored.restored().source(), testing::AnyOf("PeerMemory", "Checkpoint"));
+  EXPECT_LE(restored.restored().steps_lost(), 10);
   const auto run = job.Finish();
   ExpectLikeUndisturbed(run);
   EXPECT_EQ(run.summary.restarts(), 0) << "nobody was lost";
@@ -164,7 +166,9 @@ TEST_F(Recovery, AWorkerToldToEndHandsItsLayersOnAndItsSuccessorGetsSomeBack) {
     if (!event.has_repartition_done()) continue;
     const auto& to = event.repartition_done().to();
     stages.push_back({to.begin(), to.end()});
-    if (stages.size() == 1) EXPECT_EQ(event.repartition_done().why(), "worker 1 leaves");
+    if (stages.size() == 1) {
+      EXPECT_EQ(event.repartition_done().why(), "worker 1 leaves");
+    }
   }
   ASSERT_FALSE(stages.empty()) << run.output;
   EXPECT_EQ(stages[0].size(), 2u) << "training goes on with those that stay";

@@ -81,6 +81,12 @@ std::vector<StyledLine> DescribeSummary(const Summary& summary,
   lines.push_back({absl::StrCat("files: ", output_directory, ": ", weights,
                                 "summary.json, events.jsonl, checkpoints, logs"),
                    Style::kPlain});
+  if (summary.state() == JobState::Stopped) {
+    lines.push_back(
+        {absl::StrFormat("to go on: freezepipe run %s/manifest.yaml --output %s --resume",
+                         output_directory, output_directory),
+         Style::kPlain});
+  }
   return lines;
 }
 

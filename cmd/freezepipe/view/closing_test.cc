@@ -74,6 +74,16 @@ TEST(ClosingTest, SaysWhyAJobFailed) {
             "failed at step 42 of 200, after 1 min 35 s: loss is NaN at step 42");
 }
 
+TEST(ClosingTest, SaysHowAStoppedJobGoesOn) {
+  Summary summary = Succeeded();
+  summary.set_state(v1alpha1::JobState::Stopped);
+  summary.set_steps(42);
+  summary.set_message("as requested");
+  EXPECT_EQ(Texts(summary).front(), "stopped at step 42 of 200, after 1 min 35 s: as requested");
+  EXPECT_EQ(Texts(summary).back(),
+            "to go on: freezepipe run out/manifest.yaml --output out --resume");
+}
+
 TEST(ClosingTest, WarnsOfSharedCores) {
   Summary summary = Succeeded();
   summary.set_oversubscribed(true);

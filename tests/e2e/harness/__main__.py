@@ -41,7 +41,11 @@ def why_not_now():
         return "FREEZEPIPE_E2E is 0"
     if lacking := why_not_here():
         return lacking
-    if wanted == "1" or cluster.is_built():
+    if wanted == "1":
+        return ""
+    if cluster.is_there():
+        return f"a cluster runs already in {cluster.STATE}: tests/e2e/run uses it, tests/e2e/cluster/down ends it"
+    if cluster.is_built():
         return ""
     return "the cluster's programs aren't built (tests/e2e/cluster/build, about 12 minutes, or FREEZEPIPE_E2E=1)"
 

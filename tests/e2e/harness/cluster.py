@@ -43,6 +43,10 @@ def is_built():
     return bool(list(CACHE.glob("kube-v*/images/selftest.tar")))
 
 
+def is_there():
+    return (STATE / ".fp-cluster").exists()
+
+
 def kubectl(*arguments, stdin=None, timeout=120):
     return execute(binary("kubectl"), "--kubeconfig", STATE / "kubeconfig", *arguments, stdin=stdin, timeout=timeout)
 
