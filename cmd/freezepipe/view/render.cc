@@ -43,7 +43,7 @@ std::string ProgressLine(const JobView& view, int width) {
       absl::StrCat(" ", Percent(share, 0)),
       absl::StrFormat("step %d/%d", view.step, view.facts.total_steps),
       absl::StrFormat("epoch %d/%d", view.Epoch(), view.facts.epochs)};
-  if (view.progress.seconds_left() > 0) {
+  if (view.progress.seconds_left() > 0 && view.step < total) {
     parts.push_back(absl::StrCat(Clock(view.progress.seconds_left()), " left"));
   }
   const std::string rest = JoinFitting(parts, "  ", width - kShortestBar);

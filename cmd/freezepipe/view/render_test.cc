@@ -111,6 +111,7 @@ TEST(RenderTest, BarIsEmptyAtTheStartAndFullAtTheEnd) {
   const std::string bar = RenderJob(view, 79)[1].text;
   EXPECT_THAT(bar, HasSubstr("==] 100 %"));
   EXPECT_THAT(bar, HasSubstr("epoch 4/4"));
+  EXPECT_THAT(bar, testing::Not(HasSubstr("left")));
 }
 
 TEST(RenderTest, CountsDevicesGivenBack) {
