@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cmd/freezepipe/checkpoint_folders.h"
-#include "cmd/freezepipe/durable_file.h"
 #include "cmd/freezepipe/exit_code.h"
 #include "cmd/freezepipe/messages.h"
 #include "cmd/freezepipe/view/closing.h"
+#include "files/checkpoint_layout.h"
+#include "files/durable_file.h"
 #include "operator/cluster/local/worker_cores.h"
 #include "operator/coordinator/job_setup.h"
 #include "operator/report/json.h"
@@ -167,7 +167,7 @@ v1alpha1::FreezePipeJobStatus LocalRun::StoppedAtOnce() {
     status.set_step(plan_.resume->checkpoint.step);
   }
   status.set_state(JobState::Stopped);
-  const auto checkpoints = FindCheckpoints(output_->checkpoints());
+  const auto checkpoints = files::FindCheckpoints(output_->checkpoints());
   status.set_message(checkpoints.empty()
                          ? "stopped at once, before the first checkpoint: --resume starts over"
                          : absl::StrCat("stopped at once: --resume goes on from the checkpoint of ",
@@ -201,8 +201,8 @@ int LocalRun::Conclude(const v1alpha1::FreezePipeJobStatus& status, double secon
       code = kJobFailed;
     }
   }
-  const absl::Status written =
-      WriteDurably(output_->summary(), report::ToJson(summary, report::JsonLayout::kIndented));
+  const absl::Status written = files::WriteDurably(
+      output_->summary(), {report::ToJson(summary, report::JsonLayout::kIndented)});
   if (!written.ok()) {
     PrintError(written);
     code = kJobFailed;
@@ -215,7 +215,7 @@ int LocalRun::Conclude(const v1alpha1::FreezePipeJobStatus& status, double secon
 }
 
 absl::Status LocalRun::ExportWeights() const {
-  const auto checkpoints = FindCheckpoints(output_->checkpoints());
+  const auto checkpoints = files::FindCheckpoints(output_->checkpoints());
   if (checkpoints.empty()) {
     return absl::NotFoundError(absl::StrCat("no checkpoint in ", output_->checkpoints()));
   }

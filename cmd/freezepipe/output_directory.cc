@@ -9,8 +9,8 @@
 
 #include <filesystem>
 
-#include "cmd/freezepipe/durable_file.h"
 #include "cmd/freezepipe/manifest_yaml.h"
+#include "files/durable_file.h"
 
 namespace freezepipe::cli {
 
@@ -54,7 +54,7 @@ absl::Status OutputDirectory::Fill(const v1alpha1::FreezePipeJob& job) {
     if (folder != path_) continue;
     if (absl::Status locked = Lock(); !locked.ok()) return locked;
   }
-  return WriteDurably(manifest(), ToYaml(job));
+  return files::WriteDurably(manifest(), {ToYaml(job)});
 }
 
 absl::Status OutputDirectory::MakeFolder(const std::string& folder) {

@@ -10,12 +10,12 @@
 #include <memory>
 #include <sstream>
 
-#include "cmd/freezepipe/durable_file.h"
 #include "cmd/freezepipe/exit_code.h"
 #include "cmd/freezepipe/manifest_input.h"
 #include "cmd/freezepipe/manifest_options.h"
 #include "cmd/freezepipe/messages.h"
 #include "cmd/freezepipe/worker_program.h"
+#include "files/durable_file.h"
 #include "operator/planner/plan_table.h"
 #include "operator/report/json.h"
 
@@ -64,8 +64,8 @@ int Plan(const PlanOptions& options) {
   }
   if (!options.save_profile.empty()) {
     const absl::Status saved =
-        WriteDurably(std::filesystem::absolute(options.save_profile),
-                     report::ToJson(*profile, report::JsonLayout::kIndented));
+        files::WriteDurably(std::filesystem::absolute(options.save_profile),
+                            {report::ToJson(*profile, report::JsonLayout::kIndented)});
     if (!saved.ok()) {
       PrintError(saved);
       return kBadInput;

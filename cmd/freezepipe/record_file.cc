@@ -2,14 +2,14 @@
 
 #include <stdexcept>
 
-#include "cmd/freezepipe/durable_file.h"
+#include "files/durable_file.h"
 #include "operator/report/json.h"
 
 namespace freezepipe::cli {
 
 void RecordFile::Write(const v1alpha1::FreezePipeJobStatus& status) {
   const absl::Status written =
-      WriteDurably(path_, report::ToJson(status, report::JsonLayout::kIndented));
+      files::WriteDurably(path_, {report::ToJson(status, report::JsonLayout::kIndented)});
   if (!written.ok()) throw std::runtime_error(std::string(written.message()));
   last_ = status;
 }

@@ -8,9 +8,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "cmd/freezepipe/checkpoint_folders.h"
 #include "cmd/freezepipe/event_log.h"
 #include "cmd/freezepipe/spec_difference.h"
+#include "files/checkpoint_layout.h"
+#include "operator/coordinator/window_record.h"
 #include "operator/manifest/manifest.h"
 #include "operator/report/json.h"
 
@@ -28,12 +29,22 @@ bool IsComplete(const OutputDirectory& output) {
   return report::FromJson(json, &status).ok() && status.state() == v1alpha1::JobState::Succeeded;
 }
 
+coordinator::JobSetup::Resume MakeResume(const v1alpha1::CheckpointIndex& index) {
+  coordinator::JobSetup::Resume resume;
+  resume.step = index.step();
+  resume.freeze_log.assign(index.freeze_log().begin(), index.freeze_log().end());
+  for (const auto& record : index.windows()) {
+    resume.windows.push_back(coordinator::FromRecord(record));
+  }
+  return resume;
+}
+
 /// Fills in the newest sound checkpoint; none where there is no checkpoint at all.
 absl::Status FindCheckpoint(const OutputDirectory& output, const WorkerProgram& worker,
                             ResumePoint* point) {
-  const auto folders = FindCheckpoints(output.checkpoints());
+  const auto folders = files::FindCheckpoints(output.checkpoints());
   for (auto folder = folders.begin(); folder != folders.end(); ++folder) {
-    const auto index = ReadCheckpointIndex(*folder);
+    const auto index = files::ReadCheckpointIndex(folder->path);
     if (!index.ok()) {
       point->damaged.emplace_back(index.status().message());
       continue;

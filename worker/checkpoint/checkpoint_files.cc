@@ -1,25 +1,19 @@
 #include "worker/checkpoint/checkpoint_files.h"
 
-#include <google/protobuf/util/json_util.h>
+#include <absl/strings/str_format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
+
+#include "files/checkpoint_layout.h"
+#include "worker/checkpoint/or_throw.h"
 
 namespace freezepipe::worker {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string Padded(const char* format, int number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, number);
-  return text;
-}
-
-std::string LayerFile(int layer) { return Padded("layer-%04d.safetensors", layer); }
+std::string LayerFile(int layer) { return absl::StrFormat("layer-%04d.safetensors", layer); }
 
 LayerState ReadLayerAt(const fs::path& path, int step) {
   LayerState state = ReadLayerState(path);
@@ -30,31 +24,13 @@ LayerState ReadLayerAt(const fs::path& path, int step) {
 
 }  // namespace
 
-fs::path CheckpointFolder(const fs::path& checkpoints, int step) {
-  return checkpoints / Padded("step-%08d", step);
-}
-
-fs::path PartialFolder(const fs::path& checkpoints, int step) {
-  return CheckpointFolder(checkpoints, step) += kPartialSuffix;
-}
-
-v1alpha1::CheckpointIndex ReadCheckpointIndex(const fs::path& checkpoint) {
-  const fs::path path = checkpoint / kIndexFile;
-  std::ifstream file(path);
-  const std::string json(std::istreambuf_iterator<char>(file), {});
-  v1alpha1::CheckpointIndex index;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &index);
-  if (!parsed.ok()) throw std::runtime_error(path.string() + ": " + parsed.ToString());
-  return index;
-}
-
 LayerState ReadCheckpointLayer(const fs::path& checkpoints, int step, int layer) {
-  return ReadLayerAt(CheckpointFolder(checkpoints, step) / LayerFile(layer), step);
+  return ReadLayerAt(files::CheckpointFolder(checkpoints, step) / LayerFile(layer), step);
 }
 
 std::string DamageOf(const fs::path& checkpoint) {
   try {
-    const auto index = ReadCheckpointIndex(checkpoint);
+    const auto index = OrThrow(files::ReadCheckpointIndex(checkpoint));
     for (int layer = 0; layer < index.layers_size(); ++layer) {
       const fs::path path = checkpoint / LayerFile(layer);
       const LayerState state = ReadLayerAt(path, index.step());
@@ -78,8 +54,8 @@ void CheckpointWriter::Wait() {
 
 void CheckpointWriter::Write(int step, std::vector<Item> layers, Done done) {
   Wait();
-  thread_ = std::jthread([folder = PartialFolder(checkpoints_, step), layers = std::move(layers),
-                          done = std::move(done)] {
+  thread_ = std::jthread([folder = files::PartialFolder(checkpoints_, step),
+                          layers = std::move(layers), done = std::move(done)] {
     int64_t bytes = 0;
     try {
       fs::create_directories(folder);

@@ -6,21 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "freezepipe/v1alpha1/coordinator.pb.h"
 #include "worker/checkpoint/layer_state.h"
 
 namespace freezepipe::worker {
-
-/// Completes a checkpoint's folder.
-inline constexpr char kIndexFile[] = "checkpoint.json";
-inline constexpr char kPartialSuffix[] = ".partial";
-
-/// Folder of a step's checkpoint, and the one that it is written into.
-std::filesystem::path CheckpointFolder(const std::filesystem::path& checkpoints, int step);
-std::filesystem::path PartialFolder(const std::filesystem::path& checkpoints, int step);
-
-/// What a complete checkpoint's index says. Throws std::runtime_error naming the file.
-v1alpha1::CheckpointIndex ReadCheckpointIndex(const std::filesystem::path& checkpoint);
 
 /// State of a layer in a complete checkpoint. Throws std::runtime_error naming the file when it is
 /// missing, damaged or of another step.

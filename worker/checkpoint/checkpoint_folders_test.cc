@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "files/checkpoint_layout.h"
 #include "worker/checkpoint/checkpoint_files.h"
 #include "worker/data/test_files.h"
 
@@ -44,8 +45,8 @@ class CheckpointFoldersTest : public testing::Test {
     Complete(step, keep);
   }
 
-  fs::path Whole(int step) const { return CheckpointFolder(path_, step); }
-  fs::path Partial(int step) const { return PartialFolder(path_, step); }
+  fs::path Whole(int step) const { return files::CheckpointFolder(path_, step); }
+  fs::path Partial(int step) const { return files::PartialFolder(path_, step); }
 
   TestFolder folder_;
   const fs::path& path_ = folder_.path();
@@ -103,7 +104,7 @@ TEST_F(CheckpointFoldersTest, ClearsLaterStepsThatTheJobWentBackBehind) {
 TEST_F(CheckpointFoldersTest, FindsTheNewestSoundOneAndTheStepsBeforeIt) {
   for (const int step : {10, 20, 30, 40}) WriteAndComplete(step, 4);
   fs::resize_file(Whole(40) / "layer-0000.safetensors", 20);
-  WriteFile(Whole(30) / kIndexFile, "{\"step\": 2");
+  WriteFile(Whole(30) / files::kIndexFile, "{\"step\": 2");
   const auto found = FindCheckpoint(path_);
   EXPECT_EQ(found.newest().step(), 20);
   EXPECT_THAT(found.older_steps(), ElementsAre(10));

@@ -7,7 +7,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "worker/checkpoint/durable_file.h"
+#include "files/durable_file.h"
+#include "worker/checkpoint/or_throw.h"
 #include "worker/checkpoint/safetensors.h"
 
 #define XXH_INLINE_ALL
@@ -69,7 +70,7 @@ LayerState Assemble(const Header& header, ReadTensor read) {
 void WriteLayout(const std::filesystem::path& path, const Layout& layout) {
   std::vector<std::string_view> pieces = {layout.header};
   for (const at::Tensor& tensor : layout.tensors) pieces.push_back(BytesOf(tensor));
-  WriteDurably(path, pieces);
+  OrThrow(files::WriteDurably(path, pieces));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "files/checkpoint_layout.h"
 #include "worker/checkpoint/checkpoint_files.h"
 #include "worker/checkpoint/checkpoint_folders.h"
 
@@ -19,7 +20,7 @@ v1alpha1::WorkerMessage CarryOut(const std::filesystem::path& checkpoints,
   try {
     CompleteCheckpoint(checkpoints, order.index(), order.keep());
     if (order.export_weights()) {
-      ExportWeights(CheckpointFolder(checkpoints, step), checkpoints / kWeightsFile);
+      ExportWeights(files::CheckpointFolder(checkpoints, step), checkpoints / kWeightsFile);
     }
     answer.mutable_checkpoint_completed()->set_step(step);
   } catch (const std::exception& error) {

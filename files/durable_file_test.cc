@@ -1,0 +1,47 @@
+#include "files/durable_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace freezepipe::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DurableFileTest : public testing::Test {
+ protected:
+  DurableFileTest() {
+    folder_ = fs::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~DurableFileTest() override { fs::remove_all(folder_); }
+
+  std::string Read(const char* name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(DurableFileTest, IsReplacedWholeAndNothingElseStays) {
+  ASSERT_TRUE(WriteDurably(folder_ / "a", {"first"}).ok());
+  ASSERT_TRUE(WriteDurably(folder_ / "a", {"sec", "", "ond"}).ok());
+  EXPECT_EQ(Read("a"), "second");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(DurableFileTest, ErrorsNameTheFileAndLeaveNothing) {
+  const auto absent = WriteDurably(folder_ / "absent" / "a", {"text"});
+  EXPECT_NE(absent.message().find("absent/a"), absl::string_view::npos) << absent;
+  fs::create_directories(folder_ / "taken" / "inside");
+  EXPECT_FALSE(WriteDurably(folder_ / "taken", {"text"}).ok());
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "the folder that stood there";
+}
+
+}  // namespace
+}  // namespace freezepipe::files
