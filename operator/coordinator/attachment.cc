@@ -92,7 +92,7 @@ void OnAttached(SessionState& state, const v1alpha1::Hello& hello) {
     const auto released_at = known.released_at;
     known = Worker{.alive = true};
     known.released_at = released_at;
-    GiveUpCompletions(state, worker);
+    HandCompletionsOn(state, worker);
     OnDescriberAway(state, worker);
   }
   known.attached = true;
@@ -151,7 +151,7 @@ void OnWorkerGone(SessionState& state, int worker, const Loss& loss) {
   known = Worker{};
   known.released_at = released_at;
   known.release_noticed = release_noticed;
-  GiveUpCompletions(state, worker);
+  HandCompletionsOn(state, worker);
   OnDescriberAway(state, worker);
   if (state.phase == Phase::kConcluding) return;
   if (state.phase == Phase::kExiting) {

@@ -1,5 +1,6 @@
 #include "operator/coordinator/checkpointing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "operator/coordinator/finishing.h"
@@ -91,12 +92,26 @@ void EnforceCompletions(SessionState& state) {
   }
 }
 
-void GiveUpCompletions(SessionState& state, int worker) {
-  std::erase_if(state.completions, [&](const auto& item) {
-    if (item.second.worker != worker) return false;
-    state.checkpoints.GiveUp(item.first);
-    return true;
+void HandCompletionsOn(SessionState& state, int lost) {
+  const auto members = state.Members();
+  const auto other = std::find_if(members.begin(), members.end(), [&](int member) {
+    return member != lost && state.workers.at(member).attached;
   });
+  for (auto next = state.completions.begin(); next != state.completions.end();) {
+    const auto item = next++;
+    auto& [step, completion] = *item;
+    if (completion.worker != lost) continue;
+    // The restart for a member that was too slow writes it anew; for others there is none.
+    const bool again = state.now - completion.since >= kCompletionLimit && members.contains(lost);
+    if (again || other == members.end()) {
+      state.checkpoints.GiveUp(step);
+      state.completions.erase(item);
+    } else {
+      completion.worker = *other;
+      if (!members.contains(lost)) completion.since = state.now;
+      SendCompletion(state, completion);
+    }
+  }
 }
 
 }  // namespace freezepipe::coordinator

@@ -10,7 +10,8 @@ namespace freezepipe::coordinator {
 //   2. CompleteCheckpoint to the lead, again when it comes back
 //   3. CheckpointCompleted: it counts
 //
-// If the worker of step 2 is lost the checkpoint is given up, and an older one counts. A restart
+// If the worker of step 2 is lost, another that is there goes on with it; if there is none, or it
+// was lost for taking too long, the checkpoint is given up, and an older one counts. A restart
 // waits for step 3, since the checkpoint is of the history that it goes on with.
 
 /// Step 1, and 2 when it was the last.
@@ -25,7 +26,7 @@ void OnCheckpointCompleted(SessionState& state, const v1alpha1::CheckpointComple
 /// Ends workers that take too long over step 2.
 void EnforceCompletions(SessionState& state);
 
-/// The worker is lost.
-void GiveUpCompletions(SessionState& state, int worker);
+/// The worker is lost, or released and gone.
+void HandCompletionsOn(SessionState& state, int lost);
 
 }  // namespace freezepipe::coordinator
