@@ -177,13 +177,14 @@ void GoOn(SessionState& state, Plans plans) {
   }
 }
 
-/// Workers that were lost while no coordinator was there.
+/// Workers that were lost while no coordinator was there, without a trace: had they ended by
+/// themselves, their end would be there to see.
 void CountLosses(SessionState& state) {
   if (state.setup.record->state() == JobState::Recovering) return;  // the other one counted them
   for (const int worker : state.Members()) {
     const bool lost = HelloOf(state, worker).generation() == 0;
     if (lost && !state.lost_in_recovery.contains(worker)) {
-      state.status.set_restarts(state.status.restarts() + 1);
+      state.status.set_disruptions(state.status.disruptions() + 1);
     }
   }
 }
