@@ -77,6 +77,7 @@ void OnWorkerLost(SessionState& state, int worker, const Loss& loss) {
     Replace(state, worker);
   } else if (phase == Phase::kAttaching || phase == Phase::kProfiling) {
     if (!MayRestart(state, reason, loss)) return;
+    state.status.set_message(reason);
     state.phase = Phase::kAttaching;
     Replace(state, worker);
   } else if (phase == Phase::kGathering) {

@@ -25,7 +25,8 @@ bool IsStarting(const Snapshot& snapshot) {
 }
 
 std::string StillMissing(const Snapshot& snapshot) {
-  const std::string why = WhyNotRunning(snapshot.pods);
+  std::string why = WhyNotRunning(snapshot.pods);
+  if (why.empty()) why = WhatStillStarts(snapshot.pods);
   return why.empty() ? "" : absl::StrCat("; ", why);
 }
 

@@ -64,6 +64,20 @@ bool IsReady(const Json& pod) {
   return false;
 }
 
+std::string WhatStillStarts(const std::vector<kube::Object>& pods) {
+  for (const auto& pod : pods) {
+    if (kube::TextAt(*pod, Pointer("/status/phase")) != "Pending") continue;
+    for (const Json& container :
+         pod->value(Pointer("/status/initContainerStatuses"), Json(Json::array()))) {
+      if (!container.contains(Pointer("/state/running"))) continue;
+      return absl::StrCat("pod ", kube::KeyOf(*pod).name, " is still in its init container ",
+                          container.value("name", ""));
+    }
+    return absl::StrCat("pod ", kube::KeyOf(*pod).name, " has not started yet");
+  }
+  return "";
+}
+
 std::string WhyNotRunning(const std::vector<kube::Object>& pods) {
   for (const auto& pod : pods) {
     if (kube::TextAt(*pod, Pointer("/status/phase")) != "Pending") continue;

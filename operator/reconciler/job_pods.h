@@ -25,4 +25,7 @@ bool IsReady(const kube::Json& pod);
 /// nvidia.com/gpu."; empty if all run or nothing is said.
 std::string WhyNotRunning(const std::vector<kube::Object>& pods);
 
+/// The first pod that doesn't run yet, and how far it is; empty if all run.
+std::string WhatStillStarts(const std::vector<kube::Object>& pods);
+
 }  // namespace freezepipe::reconciler

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "operator/kube/api_error.h"
+#include "operator/reconciler/conditions.h"
 #include "operator/reconciler/job_events.h"
+#include "operator/reconciler/job_pods.h"
 #include "operator/reconciler/job_status.h"
 #include "operator/reconciler/observation.h"
 
@@ -95,8 +97,19 @@ absl::Status JobRun::Report(const Snapshot& snapshot, Pods pods) {
         Observe(snapshot, status);
         device_time_.AddTo(status);
       });
-  if (written.ok()) device_time_.Written();
+  if (!written.ok()) return written;
+  device_time_.Written();
+  SayWhatItWaitsFor(snapshot);
   return written;
+}
+
+void JobRun::SayWhatItWaitsFor(const Snapshot& snapshot) {
+  const std::string why = WhyNotRunning(snapshot.pods);
+  if (std::exchange(waits_for_, why) == why || why.empty()) return;
+  const Explanation explanation = Explain(why, "Waiting");
+  surroundings_.events->Record(
+      *job_, {kube::EventText::Type::kWarning, std::string(explanation.reason), "Launch",
+              std::string(explanation.message)});
 }
 
 std::optional<kube::Duration> JobRun::UntilReport() const {

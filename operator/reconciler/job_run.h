@@ -42,6 +42,8 @@ class JobRun : private coordinator::Listener {
   kube::ObjectKey key() const { return kube::KeyOf(*job_); }
 
   void OnPodChange(const kube::Change& change) { cluster_.OnPodChange(change); }
+  /// The job as it is now.
+  void OnJobChange(kube::Object job) { cluster_.OnJobChange(std::move(job)); }
   /// All the job's pods, as they were and as they are.
   void OnPods(const std::vector<kube::Object>& before, const std::vector<kube::Object>& now);
   /// See KubernetesCluster::EndLost.
@@ -63,6 +65,7 @@ class JobRun : private coordinator::Listener {
   std::optional<kube::Duration> UntilReport() const;
 
  private:
+  void SayWhatItWaitsFor(const Snapshot& snapshot);
   void OnPodError(int worker, const absl::Status& error);
   void OnEvent(const v1alpha1::JobEvent& event) override;
   void OnOver(const v1alpha1::FreezePipeJobStatus& status) override;
@@ -71,6 +74,8 @@ class JobRun : private coordinator::Listener {
   const kube::Object job_;
   StatusStore store_;
   DeviceTime device_time_;
+  /// What its pods wait for, as it was said last.
+  std::string waits_for_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> stopping_ = false;
   cluster::KubernetesCluster cluster_;

@@ -51,6 +51,23 @@ TEST(Deadlines, TheActiveOneCountsFromTheStart) {
   EXPECT_EQ(MissedDeadline(snapshot), "DeadlineExceeded: the job ran for longer than its 60 s");
 }
 
+TEST(Deadlines, TheOneForTheStartSaysWhatIsStillMissing) {
+  Snapshot snapshot = Running(1000, 1100);
+  snapshot.status.set_state(JobState::Starting);
+  snapshot.spec.mutable_run_policy()->set_start_deadline_seconds(60);
+  Json pod = *Pod("a-0", "Pending");
+  snapshot.pods = {std::make_shared<const Json>(pod)};
+  EXPECT_EQ(MissedDeadline(snapshot),
+            "StartDeadlineExceeded: not all workers were there within 60 s; pod a-0 has not "
+            "started yet");
+  pod["status"]["initContainerStatuses"] = {
+      {{"name", "fetch"}, {"state", {{"running", Json::object()}}}}};
+  snapshot.pods = {std::make_shared<const Json>(pod)};
+  EXPECT_EQ(MissedDeadline(snapshot),
+            "StartDeadlineExceeded: not all workers were there within 60 s; pod a-0 is still in "
+            "its init container fetch");
+}
+
 TEST(Deadlines, TheOneForTheStartEndsWithIt) {
   Snapshot snapshot = Running(1000, 1100);
   snapshot.spec.mutable_run_policy()->set_start_deadline_seconds(60);

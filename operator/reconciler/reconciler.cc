@@ -63,6 +63,11 @@ std::optional<kube::Duration> Earlier(std::optional<kube::Duration> a,
   return std::min(*a, *b);
 }
 
+/// A suspended job goes on, and its state ended with its workers.
+bool StartsOver(const Snapshot& snapshot) {
+  return snapshot.status.step() > 0 && snapshot.spec.checkpoint().claim_name().empty();
+}
+
 /// How long until a pod that is being deleted counts as lost with its node.
 std::optional<kube::Duration> UntilPodsAreGone(const Snapshot& snapshot) {
   std::optional<kube::Duration> until;
@@ -116,7 +121,18 @@ Reconciler::Answer Reconciler::ReconcileJob(const kube::Object& job) {
   const bool stands_still = state == JobState::Stopped || state == JobState::Suspended ||
                             Living(snapshot.pods, snapshot.now).empty();
   if (snapshot.spec.run_policy().suspend() && stands_still) return Suspend(snapshot);
-  return Begin(snapshot);
+  return Begin(std::move(snapshot));
+}
+
+void Reconciler::StartOver(Snapshot* snapshot) {
+  surroundings_.events->Record(
+      *snapshot->job,
+      {kube::EventText::Type::kWarning, "StartedOver", "Restore",
+       absl::StrCat("training begins at step 0 again: without spec.checkpoint.claimName the state "
+                    "of step ",
+                    snapshot->status.step(), " ended with the workers")});
+  snapshot->status.clear_accuracy();
+  snapshot->status.clear_loss();
 }
 
 absl::StatusOr<bool> Reconciler::IsNewest(const Json& job) {
@@ -126,7 +142,7 @@ absl::StatusOr<bool> Reconciler::IsNewest(const Json& job) {
   return kube::ResourceVersion(*newest) == kube::ResourceVersion(job);
 }
 
-Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
+Reconciler::Answer Reconciler::Begin(Snapshot snapshot) {
   const auto pod_faults = FaultsOfPods(snapshot);
   if (!pod_faults.ok()) return Wait(snapshot, pod_faults.status());
   if (!pod_faults->empty()) return Fail(snapshot, absl::StrCat(kInvalidSpec, *pod_faults));
@@ -134,6 +150,7 @@ Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
   if (!snapshot.status.has_generation() || snapshot.status.state() == JobState::Suspended) {
     const absl::Status said = SetState(snapshot, JobState::Starting, "");
     if (!said.ok()) return said;
+    if (StartsOver(snapshot)) StartOver(&snapshot);
   }
   const std::string uid = kube::Uid(*snapshot.job);
   const auto run = std::make_shared<JobRun>(surroundings_, snapshot);
@@ -146,6 +163,7 @@ Reconciler::Answer Reconciler::Begin(const Snapshot& snapshot) {
 
 Reconciler::Answer Reconciler::Continue(JobRun& run, Snapshot snapshot) {
   const bool over = run.over();
+  run.OnJobChange(snapshot.job);
   snapshot.status = CarryOn(run.status(), snapshot.status);
   run.EndLost(snapshot);
   if (!over) {
@@ -199,7 +217,9 @@ absl::StatusOr<std::string> Reconciler::FaultsOfPods(const Snapshot& snapshot) {
   const auto tried = surroundings_.client->Create(
       cluster::kPods, cluster::MakeWorkerPod(*snapshot.job, 0, 0, surroundings_.pods),
       {.dry_run = true});
-  if (kube::IsInvalid(tried.status())) return std::string(tried.status().message());
+  if (kube::IsInvalid(tried.status())) {
+    return absl::StrCat("spec.worker.template, as a pod: ", std::string(tried.status().message()));
+  }
   if (absl::IsAlreadyExists(tried.status())) return "";
   if (!tried.ok()) return tried.status();
   return "";
@@ -216,6 +236,9 @@ Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status
   // away.
   const std::string reason = kube::Reason(why);
   if (!reason.empty()) {
+    surroundings_.events->Record(*snapshot.job,
+                                 {kube::EventText::Type::kWarning, "PodRefused", "Launch",
+                                  absl::StrCat("worker 0: ", std::string(why.message()))});
     const absl::Status said = SetState(snapshot, JobState::Pending,
                                        absl::StrCat(reason, ": ", std::string(why.message())));
     if (!said.ok()) return said;

@@ -49,9 +49,11 @@ class Reconciler {
   using Answer = absl::StatusOr<std::optional<kube::Duration>>;
 
   Answer ReconcileJob(const kube::Object& job);
+  /// Says so, and forgets what was so of the training before.
+  void StartOver(Snapshot* snapshot);
   /// False: the cache will have a newer one soon, perhaps of a job that has ended since.
   absl::StatusOr<bool> IsNewest(const kube::Json& job);
-  Answer Begin(const Snapshot& snapshot);
+  Answer Begin(Snapshot snapshot);
   Answer Continue(JobRun& run, Snapshot snapshot);
   Answer Suspend(const Snapshot& snapshot);
   Answer Finish(const Snapshot& snapshot);

@@ -177,6 +177,8 @@ TEST_F(ReconcilerTest, WhatTheSchedulerSaysIsSaidOfTheJob) {
     return Status().message() ==
            absl::StrCat("Unschedulable: pod ", WorkerPod(1), ": 2 Insufficient nvidia.com/gpu");
   }));
+  EXPECT_TRUE(Eventually(
+      [&] { return testing::Value(EventReasons(), testing::Contains("Unschedulable")); }));
 }
 
 TEST_F(ReconcilerTest, AJobThatDoesntStartInTimeFailsAndItsPodsGo) {
@@ -212,6 +214,8 @@ TEST_F(ReconcilerTest, TheStartDeadlineCountsAlsoWhileAQuotaIsExceeded) {
   ASSERT_TRUE(
       Eventually([&] { return Status().message().find("quota is 0") != std::string::npos; }));
   EXPECT_EQ(Status().state(), JobState::Pending);
+  EXPECT_TRUE(
+      Eventually([&] { return testing::Value(EventReasons(), testing::Contains("PodRefused")); }));
   now_ += 61;
   queue_.Add("train/a");
   ASSERT_TRUE(Eventually([&] { return Is(kFailed); }));
@@ -242,6 +246,43 @@ TEST_F(ReconcilerTest, ASuspendedJobHasNoPods_AndGoesOnWhenItMay) {
   StartWorkers();
   EXPECT_FALSE(Is(kSuspended));
   EXPECT_EQ(Status().start_time().seconds(), now_) << "deadlines count from here on";
+}
+
+TEST_F(ReconcilerTest, AJobThatStartsOverAfterASuspensionSaysSo) {
+  CreateJob({{"suspend", true}});
+  ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
+  const kube::ObjectKey key{.ns = "train", .name = "a"};
+  ASSERT_TRUE(
+      kubelet_.PatchStatus(kJobs, key, {{"status", {{"step", 7}, {"accuracy", 0.5}}}}).ok());
+  ASSERT_TRUE(client_.Patch(kJobs, key, {{"spec", {{"runPolicy", {{"suspend", false}}}}}}).ok());
+  StartWorkers();
+  EXPECT_TRUE(
+      Eventually([&] { return testing::Value(EventReasons(), testing::Contains("StartedOver")); }));
+  EXPECT_TRUE(Eventually([&] { return !Status().has_accuracy(); })) << "of what is no more";
+}
+
+TEST_F(ReconcilerTest, ANewPodFollowsTheTemplateAsItIsByThen) {
+  CreateJob();
+  StartWorkers();
+  const Json template_now = {{"metadata", {{"labels", {{"team", "vision"}}}}}};
+  ASSERT_TRUE(client_
+                  .Patch(kJobs, {.ns = "train", .name = "a"},
+                         {{"spec", {{"worker", {{"template", template_now}}}}}})
+                  .ok());
+  ASSERT_TRUE(Eventually([&] {
+    return kube::JsonText(*jobs_.Get({.ns = "train", .name = "a"})).find("vision") !=
+           std::string::npos;
+  }));
+  // One look may be under way, with the job as it was.
+  const int looks = looks_;
+  ASSERT_TRUE(Eventually([&] {
+    queue_.Add("train/a");
+    return looks_ >= looks + 2;
+  }));
+  SetPod(WorkerPod(0), {{"phase", "Failed"}});
+  const std::string next = absl::StrCat("a-0-1-", uid_);
+  ASSERT_TRUE(Eventually([&] { return HasPod(next); }));
+  EXPECT_EQ(kube::Label(*server_->Find(kPodFolder + next), "team"), "vision");
 }
 
 TEST_F(ReconcilerTest, ItsOwnWritesDontHaveItLookAgain) {

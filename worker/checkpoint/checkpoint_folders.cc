@@ -54,6 +54,16 @@ void CompleteCheckpoint(const fs::path& checkpoints, const v1alpha1::CheckpointI
   Prune(checkpoints, index.step(), keep);
 }
 
+std::string WhyNotWritable(const fs::path& checkpoints) {
+  std::error_code error;
+  fs::create_directories(checkpoints, error);
+  if (error) return "cannot create " + checkpoints.string() + ": " + error.message();
+  const fs::path probe = checkpoints / ".writable";
+  const absl::Status written = files::WriteDurably(probe, {""});
+  fs::remove(probe, error);
+  return std::string(written.message());
+}
+
 v1alpha1::CheckpointFound FindCheckpoint(const fs::path& checkpoints) {
   v1alpha1::CheckpointFound found;
   const auto folders = files::FindCheckpoints(checkpoints);

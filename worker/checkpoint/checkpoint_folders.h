@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "freezepipe/v1alpha1/coordinator.pb.h"
 
@@ -13,6 +14,9 @@ namespace freezepipe::worker {
 /// std::runtime_error naming the file.
 void CompleteCheckpoint(const std::filesystem::path& checkpoints,
                         const v1alpha1::CheckpointIndex& index, int keep);
+
+/// Why this process can't write checkpoints there; empty if it can. Makes the folder.
+std::string WhyNotWritable(const std::filesystem::path& checkpoints);
 
 /// The newest complete checkpoint whose files are sound, and the older ones.
 v1alpha1::CheckpointFound FindCheckpoint(const std::filesystem::path& checkpoints);

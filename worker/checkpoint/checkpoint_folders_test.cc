@@ -52,6 +52,14 @@ class CheckpointFoldersTest : public testing::Test {
   const fs::path& path_ = folder_.path();
 };
 
+TEST_F(CheckpointFoldersTest, SaysWhyNothingCanBeWritten) {
+  EXPECT_EQ(WhyNotWritable(path_ / "new" / "folder"), "");
+  EXPECT_TRUE(fs::is_empty(path_ / "new" / "folder"));
+  WriteFile(path_ / "file", "");
+  const std::string why = WhyNotWritable(path_ / "file" / "folder");
+  EXPECT_NE(why.find("file/folder: Not a directory"), std::string::npos) << why;
+}
+
 TEST_F(CheckpointFoldersTest, ComesBackAsItWas) {
   WriteAndComplete(10);
   const auto found = FindCheckpoint(path_);

@@ -7,6 +7,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "worker/checkpoint/checkpoint_folders.h"
 #include "worker/model/describe.h"
 #include "worker/train/profile.h"
 #include "worker/train/session_memory.h"
@@ -214,7 +215,22 @@ void Worker::Welcome(const v1alpha1::Welcome& welcome) {
 }
 
 void Worker::Describe() {
-  if (job_ != nullptr) SayDescribed(worker::Describe(spec_));  // else Welcome failed, and said so
+  if (job_ == nullptr) return;  // Welcome failed, and said so
+  auto description = worker::Describe(spec_);
+  // Else it would show at the first checkpoint, which may be the end of the run.
+  std::string checkpoints;
+  {
+    const std::lock_guard lock(mutex_);
+    checkpoints = checkpoints_;
+  }
+  const std::string unwritable = checkpoints.empty() ? "" : WhyNotWritable(checkpoints);
+  if (!unwritable.empty()) {
+    auto& fault = *description.add_faults();
+    fault.set_path("spec.checkpoint.claimName");
+    fault.set_message("the workers, user " + std::to_string(geteuid()) +
+                      ", can't write to the volume: " + unwritable);
+  }
+  SayDescribed(description);
 }
 
 void Worker::SayDescribed(const v1alpha1::JobDescription& description) {

@@ -33,16 +33,26 @@ KubernetesCluster::KubernetesCluster(kube::Client& client, kube::Object job, Pod
                                      const std::vector<kube::Object>& pods, ExitCallback on_exit,
                                      ErrorHandler on_error)
     : client_(client),
-      job_(std::move(job)),
       options_(std::move(options)),
       on_exit_(std::move(on_exit)),
       on_error_(std::move(on_error)),
+      job_(std::move(job)),
       workers_(NewestOf(pods)),
       thread_([this](std::stop_token stop) { Run(stop); }) {}
 
 void KubernetesCluster::Stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
+}
+
+void KubernetesCluster::OnJobChange(kube::Object job) {
+  std::lock_guard lock(mutex_);
+  job_ = std::move(job);
+}
+
+kube::Object KubernetesCluster::Job() {
+  std::lock_guard lock(mutex_);
+  return job_;
 }
 
 void KubernetesCluster::Launch(int worker) {
@@ -109,14 +119,15 @@ absl::Status KubernetesCluster::Reconcile(int worker) {
 }
 
 absl::Status KubernetesCluster::Create(int worker, int attempt) {
-  const kube::Json pod = MakeWorkerPod(*job_, worker, attempt, options_);
+  const kube::Object job = Job();
+  const kube::Json pod = MakeWorkerPod(*job, worker, attempt, options_);
   const absl::StatusOr<kube::Json> made = client_.Create(kPods, pod);
   if (!absl::IsAlreadyExists(made.status())) return made.status();
   // From a try whose answer was lost, or from this program's life before: ours either way, unless
   // somebody else took the name.
   const absl::StatusOr<kube::Json> there = client_.Get(kPods, kube::KeyOf(pod));
   if (!there.ok()) return there.status();
-  if (kube::ControllerUid(*there) != kube::Uid(*job_)) return made.status();
+  if (kube::ControllerUid(*there) != kube::Uid(*job)) return made.status();
   OnPodChange({.kind = kube::Change::Kind::kUpdated,
                .before = nullptr,
                .object = std::make_shared<const kube::Json>(*there)});
@@ -124,7 +135,7 @@ absl::Status KubernetesCluster::Create(int worker, int attempt) {
 }
 
 absl::Status KubernetesCluster::Delete(int worker, int attempt) {
-  const kube::Json pod = MakeWorkerPod(*job_, worker, attempt, options_);
+  const kube::Json pod = MakeWorkerPod(*Job(), worker, attempt, options_);
   const absl::Status deleted =
       client_.Delete(kPods, kube::KeyOf(pod), {.grace_period_seconds = kKillGracePeriod});
   if (!absl::IsNotFound(deleted)) return deleted;

@@ -36,6 +36,9 @@ class KubernetesCluster : public Cluster {
   /// Makes no request and, from its own thread, no call any more.
   void Stop();
 
+  /// The job as it is now: pods that are made from here on follow its template.
+  void OnJobChange(kube::Object job);
+
   /// A pod under the next attempt's name. A worker whose pod hasn't ended is left alone.
   void Launch(int worker) override;
   /// Deletes the pod. Its end is called back once it is gone.
@@ -58,6 +61,7 @@ class KubernetesCluster : public Cluster {
   void Run(const std::stop_token& stop);
   /// Makes the API server have the worker's pod, or not have it.
   absl::Status Reconcile(int worker);
+  kube::Object Job();
   absl::Status Create(int worker, int attempt);
   absl::Status Delete(int worker, int attempt);
   std::optional<Worker> Find(int worker);
@@ -65,12 +69,12 @@ class KubernetesCluster : public Cluster {
   void End(int worker, int attempt, WorkerEnd end);
 
   kube::Client& client_;
-  const kube::Object job_;
   const PodOptions options_;
   const ExitCallback on_exit_;
   const ErrorHandler on_error_;
-  /// Guards workers_.
+  /// Guards job_ and workers_.
   std::mutex mutex_;
+  kube::Object job_;
   std::map<int, Worker> workers_;
   /// Numbers of workers whose pod may not be as it should.
   kube::WorkQueue queue_;

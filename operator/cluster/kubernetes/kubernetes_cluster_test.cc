@@ -109,6 +109,21 @@ TEST_F(KubernetesClusterTest, ALostWorkerComesAgainUnderTheNextAttempt) {
   EXPECT_EQ(Exits().size(), 2u);
 }
 
+TEST_F(KubernetesClusterTest, NewPodsFollowTheJobAsItIsByThen) {
+  cluster_.Launch(0);
+  ASSERT_TRUE(Eventually([&] { return Exists(0, 0); }));
+  Json changed = TestJob();
+  changed["spec"]["worker"]["template"]["metadata"]["labels"]["team"] = "vision";
+  cluster_.OnJobChange(std::make_shared<const Json>(changed));
+  SetPhase(0, 0, "Failed");
+  ASSERT_TRUE(Eventually([&] { return Exits().size() == 1; }));
+  cluster_.Launch(0);
+  ASSERT_TRUE(Eventually([&] { return Exists(0, 1); }));
+  const auto pod = client_.Get(kPods, {.ns = "train", .name = Name(0, 1)});
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_EQ(kube::Label(*pod, "team"), "vision");
+}
+
 TEST_F(KubernetesClusterTest, AWorkerThatRunsIsLeftAlone) {
   cluster_.Launch(0);
   ASSERT_TRUE(Eventually([&] { return Exists(0, 0); }));

@@ -3,6 +3,8 @@
 #include <absl/strings/str_cat.h>
 #include <google/protobuf/util/time_util.h>
 
+#include <utility>
+
 namespace freezepipe::cluster {
 namespace {
 
@@ -26,19 +28,28 @@ bool IsDisrupted(const Json& pod) {
          kube::IsBeingDeleted(pod);
 }
 
+/// How a container ended that failed: "exited with status 137 (OOMKilled)"; empty if it didn't.
+std::string WhyFailed(const Json& container, const std::string& kind) {
+  const Json ended = container.value(Pointer("/state/terminated"), Json(Json::object()));
+  const int code = ended.value("exitCode", 0);
+  if (code == 0) return "";
+  const std::string word = ended.value("reason", "");
+  const std::string named = word.empty() || word == "Error" ? "" : absl::StrCat(" (", word, ")");
+  const std::string who = kind.empty() ? "" : absl::StrCat(kind, container.value("name", ""), " ");
+  return absl::StrCat(who, "exited with status ", code, named);
+}
+
 /// "Evicted: the node was low on memory", or what the first container that failed says.
 std::string WhyFailed(const Json& pod) {
   const std::string reason = kube::TextAt(pod, Pointer("/status/reason"));
   const std::string message = kube::TextAt(pod, Pointer("/status/message"));
   if (!reason.empty()) return message.empty() ? reason : absl::StrCat(reason, ": ", message);
-  const Json containers = pod.value(Pointer("/status/containerStatuses"), Json(Json::array()));
-  for (const Json& container : containers) {
-    const Json ended = container.value(Pointer("/state/terminated"), Json(Json::object()));
-    const int code = ended.value("exitCode", 0);
-    if (code == 0) continue;
-    const std::string word = ended.value("reason", "");
-    const std::string named = word.empty() || word == "Error" ? "" : absl::StrCat(" (", word, ")");
-    return absl::StrCat("exited with status ", code, named);
+  for (const auto& [list, kind] : {std::pair("/status/initContainerStatuses", "init container "),
+                                   std::pair("/status/containerStatuses", "")}) {
+    for (const Json& container : pod.value(Pointer(list), Json(Json::array()))) {
+      const std::string why = WhyFailed(container, kind);
+      if (!why.empty()) return why;
+    }
   }
   return message.empty() ? "failed" : message;
 }

@@ -29,5 +29,12 @@ TEST(PodEnd, IsSaidInWords) {
   EXPECT_EQ(WhyOf({{"phase", "Failed"}}), "not clean: failed");
 }
 
+TEST(PodEnd, NamesAnInitContainerThatFailed) {
+  const Json fetched = {{"name", "check"}, {"state", {{"terminated", {{"exitCode", 0}}}}}};
+  const Json failed = {{"name", "fetch"}, {"state", {{"terminated", {{"exitCode", 6}}}}}};
+  EXPECT_EQ(WhyOf({{"phase", "Failed"}, {"initContainerStatuses", {fetched, failed}}}),
+            "not clean: init container fetch exited with status 6");
+}
+
 }  // namespace
 }  // namespace freezepipe::cluster
