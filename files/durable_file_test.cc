@@ -1,6 +1,8 @@
 #include "files/durable_file.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <iterator>
@@ -41,6 +43,23 @@ TEST_F(DurableFileTest, ErrorsNameTheFileAndLeaveNothing) {
   fs::create_directories(folder_ / "taken" / "inside");
   EXPECT_FALSE(WriteDurably(folder_ / "taken", {"text"}).ok());
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "the folder that stood there";
+}
+
+TEST_F(DurableFileTest, AWriteThatFailsHalfWayLeavesTheOldFileAndNothingElse) {
+  ASSERT_TRUE(WriteDurably(folder_ / "a", {"first"}).ok());
+  // A disk that is full after three bytes, for all that a writer sees of it.
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit little{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  const auto ignored = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  const absl::Status written = WriteDurably(folder_ / "a", {"second"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, ignored);
+  EXPECT_NE(written.message().find("cannot write"), absl::string_view::npos) << written;
+  EXPECT_NE(written.message().find((folder_ / "a").string()), absl::string_view::npos) << written;
+  EXPECT_EQ(Read("a"), "first");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
 }  // namespace
