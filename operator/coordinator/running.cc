@@ -52,6 +52,7 @@ void SayStageTimes(SessionState& state, const v1alpha1::WindowReport& report) {
   times->set_backward_seconds(report.backward_seconds());
   times->set_optimizer_seconds(report.optimizer_seconds());
   times->set_wait_seconds(report.wait_seconds());
+  if (report.has_cached_share()) times->set_cached_share(report.cached_share());
   state.Say(std::move(event));
 }
 

@@ -96,6 +96,57 @@ TEST_F(Freeze, AFrozenLayerStaysBitIdenticalAndTheFirstActiveOneLearnsOn) {
   }
 }
 
+/// Of what went through frozen layers in a step of the last epoch, the largest part that was read
+/// from the cache.
+double CachedShareAtTheEnd(const RunResult& run) {
+  double share = 0;
+  for (const auto& event : run.events) {
+    if (event.step() > 220) share = std::max(share, event.stage_times().cached_share());
+  }
+  return share;
+}
+
+TEST_F(Freeze, OutputsOfFrozenLayersAreKeptAndChangeNothing) {
+  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3), Entry(60, 75, 4), Entry(90, 100, 6)};
+  SetManual(log);
+  const auto kept = RunJob(folder_.path() / "kept", spec_);
+  ASSERT_EQ(kept.exit_code, 0) << kept.output;
+  EXPECT_EQ(CachedShareAtTheEnd(kept), 1);
+  spec_.mutable_freeze()->mutable_cache()->set_memory_limit("0");
+  const auto computed = RunJob(folder_.path() / "computed", spec_);
+  ASSERT_EQ(computed.exit_code, 0) << computed.output;
+  EXPECT_EQ(CachedShareAtTheEnd(computed), 0);
+  ExpectSameLosses(kept.losses, computed.losses);
+  ExpectSameWeights(kept.weights, computed.weights);
+  ASSERT_EQ(kept.summary.epochs_size(), computed.summary.epochs_size());
+  for (int i = 0; i < kept.summary.epochs_size(); ++i) {
+    EXPECT_EQ(kept.summary.epochs(i).loss(), computed.summary.epochs(i).loss());
+  }
+}
+
+TEST_F(Freeze, WhatWouldNotFitForAllSamplesIsComputed) {
+  SetManual({Entry(4, 10, 3)});
+  spec_.mutable_freeze()->mutable_cache()->set_memory_limit("100Ki");
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_EQ(CachedShareAtTheEnd(run), 0);
+}
+
+TEST_F(Freeze, WithRandomAugmentationSomeViewsAreKeptOfEachSample) {
+  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3), Entry(60, 75, 6)};
+  SetManual(log);
+  spec_.mutable_dataset()->mutable_augmentation()->set_random_crop_padding(2);
+  const auto fresh = RunJob(folder_.path() / "fresh", spec_);
+  ASSERT_EQ(fresh.exit_code, 0) << fresh.output;
+  EXPECT_EQ(CachedShareAtTheEnd(fresh), 0);
+  ExpectSameWeights(fresh.weights, TrainPlainly(spec_, log).weights);
+  spec_.mutable_freeze()->mutable_cache()->set_views(2);
+  const auto kept = RunJob(folder_.path() / "kept", spec_);
+  ASSERT_EQ(kept.exit_code, 0) << kept.output;
+  EXPECT_EQ(CachedShareAtTheEnd(kept), 1);
+  ExpectSameWeights(kept.weights, TrainPlainly(spec_, log).weights);
+}
+
 TEST_F(Freeze, ClippingAndBothSchedulesGoOnWithAStageThatHasNothingToTrain) {
   // One worker a layer or nearly: the first stages are frozen whole until the repartition, and join
   // the norm.

@@ -9,6 +9,7 @@
 
 #include <chrono>
 
+#include "proto/activation_caching.h"
 #include "proto/defaults.h"
 #include "proto/freeze_timing.h"
 #include "proto/learning_rate.h"
@@ -75,8 +76,9 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
       if (sizes[m] == 0) continue;
       const std::vector<int64_t> part(begin, begin + sizes[m]);
       begin += sizes[m];
-      auto value = job.ToInput(
-          job.dataset().TrainImages(part, job.seed(), step / job.sampler().steps_per_epoch()));
+      auto value = job.ToInput(job.dataset().TrainImages(
+          part, job.seed(),
+          AugmentationEpoch(spec, boundary, step / job.sampler().steps_per_epoch())));
       for (int i = 0; i < job.model().size(); ++i) {
         Seed(job, step, i, m);
         value = layers[i]->Forward(

@@ -1,5 +1,6 @@
 #include "worker/pipeline/job_context.h"
 
+#include "proto/activation_caching.h"
 #include "proto/freeze_timing.h"
 
 namespace freezepipe::worker {
@@ -9,7 +10,8 @@ JobContext::JobContext(v1alpha1::FreezePipeJobSpec spec, at::Device device)
       device_(device),
       dataset_(OpenDataset(spec_.dataset())),
       model_(MakeModel(spec_.model(), dataset_->shape())),
-      sampler_(dataset_->train_size(), spec_.training().batch_size(), spec_.training().seed()) {}
+      sampler_(dataset_->train_size(), spec_.training().batch_size(), spec_.training().seed()),
+      views_(Views(spec_)) {}
 
 int JobContext::window_steps() const {
   return WindowSteps(spec_.freeze(), sampler_.steps_per_epoch());

@@ -30,6 +30,8 @@ class JobContext {
   int window_steps() const;
   at::ScalarType weight_type() const;
   bool channels_last() const;
+  /// Images that become of a training sample once layers are frozen; 0: no end of them.
+  int views() const { return views_; }
   /// Images as the first layer takes them.
   at::Tensor ToInput(const at::Tensor& images) const;
   /// A layer's module as it is trained: type, device and memory order.
@@ -41,6 +43,7 @@ class JobContext {
   const std::unique_ptr<Dataset> dataset_;
   const std::unique_ptr<Model> model_;
   const Sampler sampler_;
+  const int views_;
 };
 
 }  // namespace freezepipe::worker

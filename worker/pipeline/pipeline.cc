@@ -13,8 +13,10 @@
 #include <numeric>
 #include <string>
 
+#include "proto/activation_caching.h"
 #include "proto/freeze_timing.h"
 #include "proto/learning_rate.h"
+#include "worker/freeze/available_memory.h"
 
 namespace freezepipe::worker {
 namespace {
@@ -49,8 +51,9 @@ void StageSeconds::Add(const StageSeconds& other) {
   wait += other.wait;
 }
 
-Pipeline::Pipeline(const JobContext& job, Generation& generation, Stage& stage)
-    : job_(job), generation_(generation), stage_(stage) {
+Pipeline::Pipeline(const JobContext& job, Generation& generation, Stage& stage,
+                   ActivationCache* cache)
+    : job_(job), generation_(generation), stage_(stage), cache_(cache) {
   Group& world = generation_.world();
   const int rank = generation_.RankAt(generation_.position());
   const size_t capacity = job_.micro_batches() + 2;
@@ -149,6 +152,9 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
     reducer_boundary_ = boundary;
   }
 
+  if (cache_ != nullptr && boundary != boundary_) cache_->SetLimit(CacheShare(boundary));
+  boundary_ = boundary;
+
   // 1. Forward and backward passes in the schedule's order.
   loss_ = at::zeros({}, at::TensorOptions().dtype(at::kDouble).device(job_.device()));
   loss_gradients_.clear();
@@ -163,6 +169,8 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
       Backward(action.micro_batch, &outcome);
     }
   }
+
+  outcome.cache = stage_.TakeCacheUse();
 
   // 2. What other workers must add: the last point where the step can fail.
   if (generation_.last_stage()) {
@@ -199,16 +207,44 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
   return outcome;
 }
 
+std::vector<int64_t> Pipeline::CacheKeys(const std::vector<int64_t>& samples, int epoch) const {
+  const int64_t regular = job_.spec().training().batch_size() / job_.micro_batches();
+  // What a short micro-batch makes of a sample may differ in the last bit.
+  const bool short_one = static_cast<int64_t>(samples.size()) < regular;
+  if (cache_ == nullptr || job_.views() == 0 || short_one) return {};
+  std::vector<int64_t> keys = samples;
+  const int64_t view = job_.views() == 1 ? 0 : epoch;
+  for (int64_t& key : keys) key += view * job_.dataset().train_size();
+  return keys;
+}
+
+int64_t Pipeline::CacheShare(int boundary) const {
+  int64_t holders = 0;
+  for (const auto& stage : generation_.plan().stages()) {
+    if (stage.first_layer() < boundary) holders += generation_.replicas();
+  }
+  if (holders == 0) return 0;
+  // Where there is less, as in a container, half of what is left.
+  return std::min(CacheBytes(job_.spec().freeze().cache()) / holders,
+                  cache_->bytes() + AvailableMemory() / 2);
+}
+
 void Pipeline::Forward(int step, const Batch& batch, int micro_batch, StepOutcome* outcome) {
   double& waited = outcome->seconds.wait;
   const Stopwatch watch(&outcome->seconds.forward, &waited);
-  at::Tensor input;
+  const auto samples = SamplesOf(batch, micro_batch);
+  const int epoch =
+      AugmentationEpoch(job_.spec(), boundary_, step / job_.sampler().steps_per_epoch());
+  StageInput input{.load = {}, .cache_keys = CacheKeys(samples, epoch)};
   if (activations_ != nullptr) {
-    input = Take(*activations_, Message::Kind::kTraining, micro_batch, &waited).tensor;
+    input.load = [tensor =
+                      Take(*activations_, Message::Kind::kTraining, micro_batch, &waited).tensor] {
+      return tensor;
+    };
   } else {
-    const int epoch = step / job_.sampler().steps_per_epoch();
-    input =
-        job_.ToInput(job_.dataset().TrainImages(SamplesOf(batch, micro_batch), job_.seed(), epoch));
+    input.load = [&] {
+      return job_.ToInput(job_.dataset().TrainImages(samples, job_.seed(), epoch));
+    };
   }
   const auto output = stage_.Forward(micro_batch, input);
   if (downstream_) {
@@ -337,11 +373,20 @@ EvaluationOutcome Pipeline::Evaluate() {
   for (int64_t begin = 0, chunk = 0; begin < total; begin += size, ++chunk) {
     if (chunk % generation_.replicas() != generation_.position().replica) continue;
     const int64_t end = std::min(total, begin + size);
-    const auto input =
-        activations_ != nullptr
-            ? Take(*activations_, Message::Kind::kEvaluation, static_cast<int>(chunk), &waited)
-                  .tensor
-            : job_.ToInput(job_.dataset().TestImages(begin, end));
+    StageInput input;
+    if (activations_ != nullptr) {
+      input.load = [tensor = Take(*activations_, Message::Kind::kEvaluation,
+                                  static_cast<int>(chunk), &waited)
+                                 .tensor] { return tensor; };
+    } else {
+      input.load = [&] { return job_.ToInput(job_.dataset().TestImages(begin, end)); };
+    }
+    if (cache_ != nullptr) {
+      // A chunk holds the same samples in every epoch, whatever its size.
+      input.cache_keys.resize(end - begin);
+      std::iota(input.cache_keys.begin(), input.cache_keys.end(),
+                job_.views() * job_.dataset().train_size() + begin);
+    }
     const auto output = stage_.Evaluate(input);
     if (downstream_) {
       downstream_->Send(Message::Kind::kEvaluation, static_cast<int>(chunk), output);

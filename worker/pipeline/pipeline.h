@@ -34,6 +34,7 @@ struct StepOutcome {
   double loss = 0;
   int64_t samples = 0;
   StageSeconds seconds;
+  CacheUse cache;
 };
 
 struct EvaluationOutcome {
@@ -45,7 +46,8 @@ struct EvaluationOutcome {
 /// between them.
 class Pipeline {
  public:
-  Pipeline(const JobContext& job, Generation& generation, Stage& stage);
+  /// `cache`: the stage's, null for none.
+  Pipeline(const JobContext& job, Generation& generation, Stage& stage, ActivationCache* cache);
   /// The generation's groups are of no use afterwards.
   ~Pipeline();
 
@@ -74,6 +76,10 @@ class Pipeline {
   Batch MakeBatch(int step) const;
   std::vector<int64_t> SamplesOf(const Batch& batch, int micro_batch) const;
 
+  /// Names of training samples in the activation cache; none where their outputs aren't kept.
+  std::vector<int64_t> CacheKeys(const std::vector<int64_t>& samples, int epoch) const;
+  /// This worker's share of the memory for it.
+  int64_t CacheShare(int boundary) const;
   void Forward(int step, const Batch& batch, int micro_batch, StepOutcome* outcome);
   void Backward(int micro_batch, StepOutcome* outcome);
   /// Gradient of the loss by the stage's output; adds to the step's loss.
@@ -87,6 +93,7 @@ class Pipeline {
   const JobContext& job_;
   Generation& generation_;
   Stage& stage_;
+  ActivationCache* const cache_;
   std::optional<Outbox> downstream_, upstream_;
   std::list<Outbox> header_outboxes_;    // lead only
   std::unique_ptr<Inbox> header_inbox_;  // first stage only, unless it is the lead itself
@@ -94,6 +101,7 @@ class Pipeline {
   std::optional<StepHeader> own_header_;
   std::unique_ptr<GradientReducer> reducer_;
   int reducer_boundary_ = -1;
+  int boundary_ = -1;
   std::map<int, at::Tensor> loss_gradients_;
   at::Tensor loss_;
 };

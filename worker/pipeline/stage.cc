@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -45,8 +46,14 @@ bool IsFinite(const at::Tensor& value) {
 
 }  // namespace
 
-Stage::Stage(const JobContext& job, std::vector<std::shared_ptr<OwnedLayer>> layers)
-    : job_(job), layers_(std::move(layers)) {}
+void CacheUse::Add(const CacheUse& other) {
+  rows += other.rows;
+  read += other.read;
+}
+
+Stage::Stage(const JobContext& job, std::vector<std::shared_ptr<OwnedLayer>> layers,
+             ActivationCache* cache)
+    : job_(job), layers_(std::move(layers)), cache_(cache) {}
 
 void Stage::BeginStep(int step, int boundary, int last_micro_batch) {
   step_ = step;
@@ -95,13 +102,54 @@ at::Tensor Stage::Run(size_t first, size_t end, at::Tensor value, ForwardContext
   return value;
 }
 
-at::Tensor Stage::Forward(int micro_batch, const at::Tensor& input) {
+at::Tensor Stage::RunFrozen(const StageInput& input) {
+  const at::NoGradGuard no_grad;
+  const ForwardContext context{.training = false, .recompute = false, .micro_batch = 0};
   const size_t active = first_active();
-  at::Tensor value = input;
-  {
-    const at::NoGradGuard no_grad;
-    value = Run(0, active, value, {.training = false, .recompute = false, .micro_batch = 0});
+  if (active == 0) return input.load();
+  if (cache_ == nullptr || input.cache_keys.empty()) {
+    at::Tensor value = Run(0, active, input.load(), context);
+    cache_use_.rows += value.size(0);
+    return value;
   }
+  const int first = layers_.front()->index();
+  const int end = first + static_cast<int>(active);
+  // What another stage of this worker had is of use as far as it lies within this one.
+  std::set<int> levels;
+  for (const int64_t key : input.cache_keys) {
+    const int level = cache_->LevelOf(key);
+    levels.insert(level > first && level <= end ? level : first);
+  }
+  const int lowest = *levels.begin();
+  at::Tensor value;
+  if (lowest == first) {
+    value = Run(0, active, input.load(), context);
+  } else {
+    // The rows of higher levels hold nothing until those are reached: the micro-batch stays whole,
+    // so that no sum is added up in another order than without the cache.
+    cache_->Read(input.cache_keys, lowest, &value);
+    value = value.to(job_.device());
+    int from = lowest;
+    for (const int level : levels) {
+      if (level == lowest) continue;
+      value = Run(from - first, level - first, value, context);
+      cache_->Read(input.cache_keys, level, &value);
+      from = level;
+    }
+    value = Run(from - first, active, value, context);
+  }
+  cache_use_.rows += value.size(0);
+  if (lowest < end) {
+    cache_->Write(input.cache_keys, end, value);
+  } else {
+    cache_use_.read += value.size(0);
+  }
+  return value;
+}
+
+at::Tensor Stage::Forward(int micro_batch, const StageInput& input) {
+  const size_t active = first_active();
+  at::Tensor value = RunFrozen(input);
   if (trains()) {
     const ForwardContext context{.training = true, .recompute = false, .micro_batch = micro_batch};
     Saved& saved = saved_[micro_batch];
@@ -117,7 +165,7 @@ at::Tensor Stage::Forward(int micro_batch, const at::Tensor& input) {
   // One micro-batch's output a step tells a run that has diverged, at a hundredth of the layer's
   // time; on a GPU it would make the host wait.
   if (!std::exchange(output_checked_, true) && job_.device().is_cpu() && !IsFinite(value)) {
-    BlameNotFinite(micro_batch, input);
+    BlameNotFinite(micro_batch, input.load());
   }
   return value;
 }
@@ -136,9 +184,10 @@ at::Tensor Stage::Backward(int micro_batch, const at::Tensor& gradient) {
   return saved.input.grad();
 }
 
-at::Tensor Stage::Evaluate(const at::Tensor& input) {
+at::Tensor Stage::Evaluate(const StageInput& input) {
   const at::NoGradGuard no_grad;
-  return Run(0, layers_.size(), input, {.training = false, .recompute = false, .micro_batch = 0});
+  return Run(first_active(), layers_.size(), RunFrozen(input),
+             {.training = false, .recompute = false, .micro_batch = 0});
 }
 
 void Stage::BlameNotFinite(int micro_batch, const at::Tensor& input) {

@@ -2,11 +2,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "worker/freeze/activation_cache.h"
 #include "worker/pipeline/owned_layer.h"
 
 namespace freezepipe::worker {
@@ -17,12 +20,30 @@ class NotFiniteError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What goes into a stage.
+struct StageInput {
+  /// The same for the whole input; not called where the cache has what is asked for. Perhaps called
+  /// twice.
+  std::function<at::Tensor()> load;
+  /// Names of its rows in the activation cache; empty if what comes of them isn't to be kept.
+  std::vector<int64_t> cache_keys;
+};
+
+/// Rows that came to frozen layers, and those of them that were read from the cache.
+struct CacheUse {
+  int64_t rows = 0;
+  int64_t read = 0;
+
+  void Add(const CacheUse& other);
+};
+
 /// The consecutive layers of one pipeline stage, their forward and backward passes over
 /// micro-batches. Frozen layers run without gradient, in evaluation mode, before the active ones.
 class Stage {
  public:
-  /// Not empty, ascending.
-  Stage(const JobContext& job, std::vector<std::shared_ptr<OwnedLayer>> layers);
+  /// `layers`: not empty, ascending. `cache`: null for none.
+  Stage(const JobContext& job, std::vector<std::shared_ptr<OwnedLayer>> layers,
+        ActivationCache* cache = nullptr);
 
   const std::vector<std::shared_ptr<OwnedLayer>>& layers() const { return layers_; }
 
@@ -36,10 +57,12 @@ class Stage {
   bool sends_gradient() const { return layers_.front()->index() > boundary_; }
 
   /// Output of a micro-batch, without history; what backward needs is kept.
-  at::Tensor Forward(int micro_batch, const at::Tensor& input);
+  at::Tensor Forward(int micro_batch, const StageInput& input);
   /// Adds to the parameters' gradients; gives the input's gradient if sends_gradient().
   at::Tensor Backward(int micro_batch, const at::Tensor& gradient);
-  at::Tensor Evaluate(const at::Tensor& input);
+  at::Tensor Evaluate(const StageInput& input);
+  /// Since it was called last.
+  CacheUse TakeCacheUse() { return std::exchange(cache_use_, {}); }
 
  private:
   struct Saved {
@@ -49,12 +72,17 @@ class Stage {
 
   /// Throws NotFiniteError naming the first layer whose output is not finite when run on `input`.
   [[noreturn]] void BlameNotFinite(int micro_batch, const at::Tensor& input);
+  /// Output of the frozen layers: read, or computed from the highest level that all rows have, and
+  /// kept.
+  at::Tensor RunFrozen(const StageInput& input);
   bool Recomputes(int micro_batch) const;
   at::Tensor Run(size_t first, size_t end, at::Tensor value, ForwardContext context);
   size_t first_active() const;
 
   const JobContext& job_;
   std::vector<std::shared_ptr<OwnedLayer>> layers_;
+  ActivationCache* const cache_;
+  CacheUse cache_use_;
   int step_ = 0;
   int boundary_ = 0;
   int last_micro_batch_ = 0;

@@ -22,6 +22,7 @@ void Reporter::OnStep(const Generation& generation, const Stage& stage, int step
                       const StepOutcome& outcome, double seconds) {
   window_.seconds += seconds;
   window_.stage.Add(outcome.seconds);
+  window_.cache.Add(outcome.cache);
   if (generation.last_stage()) {
     LossSums& sums = stage.layers().back()->loss_sums();
     sums.window += outcome.loss;
@@ -81,6 +82,10 @@ void Reporter::ReportWindow(int steps, const Generation& generation, const Stage
   report.set_backward_seconds(window_.stage.backward);
   report.set_optimizer_seconds(window_.stage.optimizer);
   report.set_wait_seconds(window_.stage.wait);
+  if (window_.cache.rows > 0) {
+    report.set_cached_share(static_cast<double>(window_.cache.read) /
+                            static_cast<double>(window_.cache.rows));
+  }
   say_(std::move(message));
 }
 

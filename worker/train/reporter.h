@@ -33,6 +33,7 @@ class Reporter {
   struct Times {
     double seconds = 0;
     StageSeconds stage;
+    CacheUse cache;
   };
   void ReportProgress(int steps, const Generation& generation, const StepOutcome& outcome,
                       double seconds);

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "proto/activation_caching.h"
 #include "proto/freeze_timing.h"
 
 namespace freezepipe::worker {
@@ -26,6 +27,12 @@ v1alpha1::FreezeLogEntry NewEntry(const StepHeader& header) {
   return entry;
 }
 
+std::unique_ptr<ActivationCache> MakeCache(const JobContext& job) {
+  if (CacheBytes(job.spec().freeze().cache()) == 0) return nullptr;
+  const Dataset& data = job.dataset();
+  return std::make_unique<ActivationCache>(job.views() * data.train_size() + data.test_size());
+}
+
 }  // namespace
 
 Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoints,
@@ -39,7 +46,8 @@ Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoin
       say_(std::move(say)),
       reporter_(job, say_),
       writes_checkpoints_(!checkpoints.empty()),
-      writer_(checkpoints) {}
+      writer_(checkpoints),
+      cache_(MakeCache(job)) {}
 
 void Trainer::Abort() {
   abort_requested_ = true;
@@ -63,6 +71,8 @@ void Trainer::SetLog(FreezeLog log) {
 void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Start& start) {
   const auto generation = preparation->TakeGeneration();
   SetLog({start.freeze_log().begin(), start.freeze_log().end()});
+  // Layers that froze after the step which training goes back to may freeze otherwise now.
+  if (cache_ != nullptr) cache_->DropAbove(BoundaryAt(log_, start.step()));
   reporter_.Reset();
   orders_.Clear();
   auto layers =
@@ -120,8 +130,8 @@ void Trainer::Enter(std::shared_ptr<Generation> generation, HeldLayers::Layers l
     left_ = false;
   }
   if (!member) return;
-  stage_ = std::make_unique<Stage>(job_, std::move(stage));
-  pipeline_ = std::make_unique<Pipeline>(job_, *generation_, *stage_);
+  stage_ = std::make_unique<Stage>(job_, std::move(stage), cache_.get());
+  pipeline_ = std::make_unique<Pipeline>(job_, *generation_, *stage_, cache_.get());
   reporter_.Begin();
   step_end_ = std::chrono::steady_clock::now();
 }

@@ -75,6 +75,8 @@ class Trainer {
   Reporter reporter_;
   const bool writes_checkpoints_;
   CheckpointWriter writer_;
+  /// Null where there is none.
+  std::unique_ptr<ActivationCache> cache_;
 
   std::atomic<bool> abort_requested_ = false;
   std::atomic<int> highest_generation_ = 0;
