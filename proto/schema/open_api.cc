@@ -7,6 +7,9 @@
 namespace freezepipe::schema {
 namespace {
 
+/// Not Kubernetes': for the words of `freezepipe validate`.
+constexpr char kPatternMeaning[] = "x-freezepipe-pattern-meaning";
+
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using nlohmann::ordered_json;
@@ -29,6 +32,7 @@ void AddStringLimits(const v1alpha1::FieldSchema& schema, ordered_json* node) {
   if (schema.has_min_length()) (*node)["minLength"] = schema.min_length();
   if (schema.has_max_length()) (*node)["maxLength"] = schema.max_length();
   if (schema.has_pattern()) (*node)["pattern"] = schema.pattern();
+  if (schema.has_pattern_meaning()) (*node)[kPatternMeaning] = schema.pattern_meaning();
 }
 
 /// The API server warns of format int32 and doesn't hold numbers to it: where there is no narrower
@@ -158,7 +162,7 @@ void Close(ordered_json* node) {
         "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-"
         "9]"
         "(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
-    (*node)["x-freezepipe-pattern-meaning"] = "a date and time such as 2030-01-31T12:00:00Z";
+    (*node)[kPatternMeaning] = "a date and time such as 2030-01-31T12:00:00Z";
   }
   if (node->contains("items")) Close(&(*node)["items"]);
   if (!node->contains("properties")) return;
@@ -222,22 +226,15 @@ std::string FaultInMessage(const Descriptor* message) {
   return "";
 }
 
-}  // namespace
-
-const v1alpha1::FieldSchema& SchemaOf(const FieldDescriptor* field) {
-  return field->options().GetExtension(v1alpha1::field);
+/// Without what is not Kubernetes'.
+void Strip(ordered_json* node) {
+  node->erase(kPatternMeaning);
+  if (node->contains("items")) Strip(&(*node)["items"]);
+  if (!node->contains("properties")) return;
+  for (auto& property : (*node)["properties"]) Strip(&property);
 }
 
-bool IsObjectField(const FieldDescriptor* field) {
-  return field->containing_type()->options().HasExtension(v1alpha1::resource) &&
-         (field->name() == "api_version" || field->name() == "kind" || field->name() == "metadata");
-}
-
-bool IsEnumScope(const Descriptor* message) {
-  return message->field_count() == 0 && message->enum_type_count() > 0;
-}
-
-ordered_json ResourceSchema(const Descriptor* resource) {
+ordered_json WholeSchema(const Descriptor* resource) {
   const auto& options = resource->options().GetExtension(v1alpha1::resource);
   ordered_json name = {{"type", "string"}};
   AddStringLimits(options.name(), &name);
@@ -255,9 +252,30 @@ ordered_json ResourceSchema(const Descriptor* resource) {
   return schema;
 }
 
+}  // namespace
+
+const v1alpha1::FieldSchema& SchemaOf(const FieldDescriptor* field) {
+  return field->options().GetExtension(v1alpha1::field);
+}
+
+bool IsObjectField(const FieldDescriptor* field) {
+  return field->containing_type()->options().HasExtension(v1alpha1::resource) &&
+         (field->name() == "api_version" || field->name() == "kind" || field->name() == "metadata");
+}
+
+bool IsEnumScope(const Descriptor* message) {
+  return message->field_count() == 0 && message->enum_type_count() > 0;
+}
+
+ordered_json ResourceSchema(const Descriptor* resource) {
+  ordered_json schema = WholeSchema(resource);
+  Strip(&schema);
+  return schema;
+}
+
 ordered_json ValidationSchema(const Descriptor* resource) {
   const auto& options = resource->options().GetExtension(v1alpha1::resource);
-  ordered_json schema = ResourceSchema(resource);
+  ordered_json schema = WholeSchema(resource);
   Close(&schema);
   auto& properties = schema["properties"];
   properties["apiVersion"]["enum"] = {options.group() + "/" + options.version()};
@@ -266,7 +284,6 @@ ordered_json ValidationSchema(const Descriptor* resource) {
   metadata.erase("additionalProperties");
   metadata["x-kubernetes-preserve-unknown-fields"] = true;
   metadata["required"] = {"name"};
-  metadata["properties"]["name"]["x-freezepipe-pattern-meaning"] = options.name().pattern_meaning();
   ordered_json required = {"apiVersion", "kind", "metadata"};
   for (const auto& field : schema["required"]) required.push_back(field);
   schema["required"] = std::move(required);

@@ -397,6 +397,7 @@ EvaluationOutcome Pipeline::Evaluate() {
     sums[0] += logits.argmax(1).eq(labels).sum();
     sums[1] += at::cross_entropy_loss(logits, labels, /*weight=*/{}, at::Reduction::Sum);
   }
+  stage_.TakeCacheUse();  // it is told of training alone
   if (!generation_.last_stage()) return {};
   SumOverReplicas(sums);
   return {.accuracy = sums[0].item<double>() / static_cast<double>(total),

@@ -28,7 +28,8 @@ v1alpha1::FreezeLogEntry NewEntry(const StepHeader& header) {
 }
 
 std::unique_ptr<ActivationCache> MakeCache(const JobContext& job) {
-  if (CacheBytes(job.spec().freeze().cache()) == 0) return nullptr;
+  // From a GPU's memory and back costs more than most layers: not before it is measured there.
+  if (CacheBytes(job.spec().freeze().cache()) == 0 || !job.device().is_cpu()) return nullptr;
   const Dataset& data = job.dataset();
   return std::make_unique<ActivationCache>(job.views() * data.train_size() + data.test_size());
 }
