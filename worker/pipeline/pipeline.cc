@@ -219,11 +219,11 @@ std::vector<int64_t> Pipeline::CacheKeys(const std::vector<int64_t>& samples, in
 }
 
 int64_t Pipeline::CacheShare(int boundary) const {
+  if (stage_.layers().front()->index() >= boundary) return 0;
   int64_t holders = 0;
   for (const auto& stage : generation_.plan().stages()) {
     if (stage.first_layer() < boundary) holders += generation_.replicas();
   }
-  if (holders == 0) return 0;
   // Where there is less, as in a container, half of what is left.
   return std::min(CacheBytes(job_.spec().freeze().cache()) / holders,
                   cache_->bytes() + AvailableMemory() / 2);
