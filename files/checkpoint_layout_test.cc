@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "files/test_folder.h"
+
 namespace freezepipe::files {
 namespace {
 
@@ -13,21 +15,13 @@ namespace fs = std::filesystem;
 
 class CheckpointLayoutTest : public testing::Test {
  protected:
-  CheckpointLayoutTest() {
-    directory_ = fs::path(testing::TempDir()) /
-                 (std::string("checkpoints-") +
-                  testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  ~CheckpointLayoutTest() override { fs::remove_all(directory_); }
-
   void Write(const std::string& folder, const std::string& index) const {
     fs::create_directories(directory_ / folder);
     std::ofstream(directory_ / folder / "checkpoint.json") << index;
   }
 
-  fs::path directory_;
+  const TestFolder test_folder_;
+  const fs::path& directory_ = test_folder_.path();
 };
 
 TEST_F(CheckpointLayoutTest, FindsTheNewestFirstAndReadsIt) {

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "files/test_folder.h"
+
 namespace freezepipe::files {
 namespace {
 
@@ -14,20 +16,13 @@ namespace fs = std::filesystem;
 
 class DurableFileTest : public testing::Test {
  protected:
-  DurableFileTest() {
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~DurableFileTest() override { fs::remove_all(folder_); }
-
   std::string Read(const char* name) const {
     std::ifstream file(folder_ / name);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  fs::path folder_;
+  const TestFolder test_folder_;
+  const fs::path& folder_ = test_folder_.path();
 };
 
 TEST_F(DurableFileTest, IsReplacedWholeAndNothingElseStays) {

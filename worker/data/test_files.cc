@@ -21,17 +21,6 @@ std::vector<int> CountingLabels(int samples) {
 
 }  // namespace
 
-TestFolder::TestFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "freezepipe-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
-  path_ = name;
-}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void WriteFile(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream out(path, std::ios::binary);
   out << bytes;

@@ -5,21 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "files/test_folder.h"
+
 namespace freezepipe::worker {
 
-/// A folder of its own for a test, removed at the end.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using files::TestFolder;
 
 void WriteFile(const std::filesystem::path& path, const std::string& bytes);
 void WriteGzip(const std::filesystem::path& path, const std::string& bytes);

@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "files/test_folder.h"
+
 namespace freezepipe::worker {
 namespace {
 
@@ -11,20 +13,15 @@ namespace fs = std::filesystem;
 
 class AvailableMemoryTest : public testing::Test {
  protected:
-  AvailableMemoryTest() {
-    root_ = fs::path(testing::TempDir()) /
-            testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(root_);
-    Write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    5000 kB\n");
-  }
-  ~AvailableMemoryTest() override { fs::remove_all(root_); }
+  AvailableMemoryTest() { Write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    5000 kB\n"); }
 
   void Write(const char* name, const char* text) const {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;
   }
 
-  fs::path root_;
+  const files::TestFolder test_folder_;
+  const fs::path& root_ = test_folder_.path();
 };
 
 TEST_F(AvailableMemoryTest, IsTheMachinesWhereNothingLimitsIt) {
