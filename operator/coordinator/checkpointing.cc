@@ -1,6 +1,5 @@
 #include "operator/coordinator/checkpointing.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "operator/coordinator/finishing.h"
@@ -34,6 +33,13 @@ void SendCompletion(SessionState& state, const Completion& completion) {
   state.Send(completion.worker, std::move(order));
 }
 
+std::optional<int> AttachedMember(const SessionState& state) {
+  for (const int worker : state.Members()) {
+    if (state.workers.at(worker).attached) return worker;
+  }
+  return std::nullopt;
+}
+
 /// The lead, or while it is gone another that is there. One after the other is completed by the
 /// same: an older one, completed late, would take the newer away.
 std::optional<int> ChooseWorker(const SessionState& state) {
@@ -41,10 +47,7 @@ std::optional<int> ChooseWorker(const SessionState& state) {
   if (state.current && state.workers.at(LeadOf(*state.current)).alive) {
     return LeadOf(*state.current);
   }
-  for (const int worker : state.Members()) {
-    if (state.workers.at(worker).attached) return worker;
-  }
-  return std::nullopt;
+  return AttachedMember(state);
 }
 
 }  // namespace
@@ -93,22 +96,20 @@ void EnforceCompletions(SessionState& state) {
 }
 
 void HandCompletionsOn(SessionState& state, int lost) {
-  const auto members = state.Members();
-  const auto other = std::find_if(members.begin(), members.end(), [&](int member) {
-    return member != lost && state.workers.at(member).attached;
-  });
+  const std::optional<int> other = AttachedMember(state);
+  const bool was_member = state.Members().contains(lost);
   for (auto next = state.completions.begin(); next != state.completions.end();) {
     const auto item = next++;
     auto& [step, completion] = *item;
     if (completion.worker != lost) continue;
     // The restart for a member that was too slow writes it anew; for others there is none.
-    const bool again = state.now - completion.since >= kCompletionLimit && members.contains(lost);
-    if (again || other == members.end()) {
+    const bool again = state.now - completion.since >= kCompletionLimit && was_member;
+    if (again || !other) {
       state.checkpoints.GiveUp(step);
       state.completions.erase(item);
     } else {
       completion.worker = *other;
-      if (!members.contains(lost)) completion.since = state.now;
+      if (!was_member) completion.since = state.now;
       SendCompletion(state, completion);
     }
   }

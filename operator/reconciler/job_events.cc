@@ -33,11 +33,8 @@ std::optional<EventText> OfState(const v1alpha1::StateChanged& changed) {
       return Normal("Stopped", "Suspend", changed.message());
     case JobState::Succeeded:
       return Normal("Succeeded", "Finish", "trained to the end");
-    case JobState::Failed: {
-      const Explanation why = Explain(changed.message(), "Failed");
-      return EventText{EventText::Type::kWarning, std::string(why.reason), "Finish",
-                       std::string(why.message)};
-    }
+    case JobState::Failed:
+      return WarningOf(changed.message(), "Failed", "Finish");
     default:
       return std::nullopt;
   }
@@ -49,6 +46,17 @@ std::string SourceOf(const v1alpha1::Restored& restored) {
 }
 
 }  // namespace
+
+EventText WarningOf(std::string_view why, std::string_view otherwise, const char* action) {
+  const Explanation explanation = Explain(why, otherwise);
+  return {EventText::Type::kWarning, std::string(explanation.reason), action,
+          std::string(explanation.message)};
+}
+
+EventText PodRefused(int worker, const absl::Status& error) {
+  return Warning("PodRefused", "Launch",
+                 absl::StrCat("worker ", worker, ": ", std::string(error.message())));
+}
 
 std::optional<EventText> ToEventText(const JobEvent& event) {
   switch (event.kind_case()) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "operator/kube/api_error.h"
-#include "operator/reconciler/conditions.h"
 #include "operator/reconciler/job_events.h"
 #include "operator/reconciler/job_pods.h"
 #include "operator/reconciler/job_status.h"
@@ -106,10 +105,7 @@ absl::Status JobRun::Report(const Snapshot& snapshot, Pods pods) {
 void JobRun::SayWhatItWaitsFor(const Snapshot& snapshot) {
   const std::string why = WhyNotRunning(snapshot.pods);
   if (std::exchange(waits_for_, why) == why || why.empty()) return;
-  const Explanation explanation = Explain(why, "Waiting");
-  surroundings_.events->Record(
-      *job_, {kube::EventText::Type::kWarning, std::string(explanation.reason), "Launch",
-              std::string(explanation.message)});
+  surroundings_.events->Record(*job_, WarningOf(why, "Waiting", "Launch"));
 }
 
 std::optional<kube::Duration> JobRun::UntilReport() const {
@@ -121,9 +117,7 @@ void JobRun::OnPodError(int worker, const absl::Status& error) {
   surroundings_.on_error(kube::KeyOf(*job_), error);
   // Nothing is said about a job while the API server is away.
   if (kube::Reason(error).empty()) return;
-  surroundings_.events->Record(
-      *job_, {kube::EventText::Type::kWarning, "PodRefused", "Launch",
-              absl::StrCat("worker ", worker, ": ", std::string(error.message()))});
+  surroundings_.events->Record(*job_, PodRefused(worker, error));
 }
 
 void JobRun::OnEvent(const JobEvent& event) {

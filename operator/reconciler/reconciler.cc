@@ -12,6 +12,7 @@
 #include "operator/reconciler/backoff_limit.h"
 #include "operator/reconciler/clean_pods.h"
 #include "operator/reconciler/deadlines.h"
+#include "operator/reconciler/job_events.h"
 #include "operator/reconciler/job_pods.h"
 #include "operator/reconciler/job_status.h"
 #include "operator/reconciler/observation.h"
@@ -236,9 +237,7 @@ Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status
   // away.
   const std::string reason = kube::Reason(why);
   if (!reason.empty()) {
-    surroundings_.events->Record(*snapshot.job,
-                                 {kube::EventText::Type::kWarning, "PodRefused", "Launch",
-                                  absl::StrCat("worker 0: ", std::string(why.message()))});
+    surroundings_.events->Record(*snapshot.job, PodRefused(0, why));
     const absl::Status said = SetState(snapshot, JobState::Pending,
                                        absl::StrCat(reason, ": ", std::string(why.message())));
     if (!said.ok()) return said;
@@ -249,10 +248,7 @@ Reconciler::Answer Reconciler::Wait(const Snapshot& snapshot, const absl::Status
 Reconciler::Answer Reconciler::Fail(const Snapshot& snapshot, const std::string& why) {
   const absl::Status said = SetState(snapshot, JobState::Failed, why);
   if (!said.ok()) return said;
-  const Explanation explanation = Explain(why, "Failed");
-  surroundings_.events->Record(
-      *snapshot.job, {kube::EventText::Type::kWarning, std::string(explanation.reason), "Start",
-                      std::string(explanation.message)});
+  surroundings_.events->Record(*snapshot.job, WarningOf(why, "Failed", "Start"));
   return std::nullopt;
 }
 
