@@ -39,12 +39,11 @@ void ActivationCache::Write(const std::vector<int64_t>& keys, int level, const a
   const auto rows = static_cast<int64_t>(keys.size());
   const int64_t row_bytes = static_cast<int64_t>(value.nbytes()) / rows;
   if (row_bytes * keys_ > limit_) return;
-  const at::Tensor on_cpu = value.cpu();
   for (int64_t i = 0; i < rows; ++i) {
     if (const auto found = entries_.find(keys[i]); found != entries_.end()) Erase(found);
     // Of the level before there may be more bytes in a row.
     if (bytes_ + row_bytes > limit_) continue;
-    entries_[keys[i]] = {level, on_cpu.select(0, i).clone(at::MemoryFormat::Preserve)};
+    entries_[keys[i]] = {level, value.select(0, i).clone(at::MemoryFormat::Preserve)};
     bytes_ += row_bytes;
   }
 }

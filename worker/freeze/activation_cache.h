@@ -8,9 +8,9 @@
 
 namespace freezepipe::worker {
 
-/// What frozen layers put out for single samples, in memory. The *level* of an output is the end of
-/// the layers [0, level) that it went through: while those stay frozen it is a function of the
-/// sample alone, whichever worker computes it. Not for several threads.
+/// What frozen layers put out for single samples, in memory, on CPUs. The *level* of an output is
+/// the end of the layers [0, level) that it went through: while those stay frozen it is a function
+/// of the sample alone, whichever worker computes it. Not for several threads.
 class ActivationCache {
  public:
   /// `keys`: so many samples (or views of samples) are asked for again and again. A level that
@@ -39,7 +39,7 @@ class ActivationCache {
  private:
   struct Entry {
     int level = 0;
-    at::Tensor row;  // on the CPU, in the memory order of the micro-batch
+    at::Tensor row;  // in the memory order of the micro-batch
   };
   void Erase(std::unordered_map<int64_t, Entry>::iterator entry);
 

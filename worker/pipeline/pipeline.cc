@@ -51,9 +51,8 @@ void StageSeconds::Add(const StageSeconds& other) {
   wait += other.wait;
 }
 
-Pipeline::Pipeline(const JobContext& job, Generation& generation, Stage& stage,
-                   ActivationCache* cache)
-    : job_(job), generation_(generation), stage_(stage), cache_(cache) {
+Pipeline::Pipeline(const JobContext& job, Generation& generation, Stage& stage)
+    : job_(job), generation_(generation), stage_(stage) {
   Group& world = generation_.world();
   const int rank = generation_.RankAt(generation_.position());
   const size_t capacity = job_.micro_batches() + 2;
@@ -141,7 +140,7 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
   const int boundary = BoundaryAt(log, step);
   const bool any = !batch.micro_batches.empty();
   stage_.BeginStep(step, boundary, any ? batch.micro_batches.back() : -1);
-  if (generation_.stage_replicas() != nullptr && boundary != reducer_boundary_) {
+  if (generation_.stage_replicas() != nullptr && boundary != boundary_) {
     std::vector<at::Tensor> parameters;
     for (auto layer = stage_.layers().rbegin(); layer != stage_.layers().rend(); ++layer) {
       if ((*layer)->frozen()) continue;
@@ -149,10 +148,11 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
                         (*layer)->parameters().rend());
     }
     reducer_ = std::make_unique<GradientReducer>(*generation_.stage_replicas(), parameters);
-    reducer_boundary_ = boundary;
   }
 
-  if (cache_ != nullptr && boundary != boundary_) cache_->SetLimit(CacheShare(boundary));
+  if (stage_.cache() != nullptr && boundary != boundary_) {
+    stage_.cache()->SetLimit(CacheShare(boundary));
+  }
   boundary_ = boundary;
 
   // 1. Forward and backward passes in the schedule's order.
@@ -211,7 +211,7 @@ std::vector<int64_t> Pipeline::CacheKeys(const std::vector<int64_t>& samples, in
   const int64_t regular = job_.spec().training().batch_size() / job_.micro_batches();
   // What a short micro-batch makes of a sample may differ in the last bit.
   const bool short_one = static_cast<int64_t>(samples.size()) < regular;
-  if (cache_ == nullptr || job_.views() == 0 || short_one) return {};
+  if (stage_.cache() == nullptr || job_.views() == 0 || short_one) return {};
   std::vector<int64_t> keys = samples;
   const int64_t view = job_.views() == 1 ? 0 : epoch;
   for (int64_t& key : keys) key += view * job_.dataset().train_size();
@@ -226,7 +226,7 @@ int64_t Pipeline::CacheShare(int boundary) const {
   }
   // Where there is less, as in a container, half of what is left.
   return std::min(CacheBytes(job_.spec().freeze().cache()) / holders,
-                  cache_->bytes() + AvailableMemory() / 2);
+                  stage_.cache()->bytes() + AvailableMemory() / 2);
 }
 
 void Pipeline::Forward(int step, const Batch& batch, int micro_batch, StepOutcome* outcome) {
@@ -381,7 +381,7 @@ EvaluationOutcome Pipeline::Evaluate() {
     } else {
       input.load = [&] { return job_.ToInput(job_.dataset().TestImages(begin, end)); };
     }
-    if (cache_ != nullptr) {
+    if (stage_.cache() != nullptr) {
       // A chunk holds the same samples in every epoch, whatever its size.
       input.cache_keys.resize(end - begin);
       std::iota(input.cache_keys.begin(), input.cache_keys.end(),

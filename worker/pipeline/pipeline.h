@@ -46,8 +46,7 @@ struct EvaluationOutcome {
 /// between them.
 class Pipeline {
  public:
-  /// `cache`: the stage's, null for none.
-  Pipeline(const JobContext& job, Generation& generation, Stage& stage, ActivationCache* cache);
+  Pipeline(const JobContext& job, Generation& generation, Stage& stage);
   /// The generation's groups are of no use afterwards.
   ~Pipeline();
 
@@ -93,14 +92,13 @@ class Pipeline {
   const JobContext& job_;
   Generation& generation_;
   Stage& stage_;
-  ActivationCache* const cache_;
   std::optional<Outbox> downstream_, upstream_;
   std::list<Outbox> header_outboxes_;    // lead only
   std::unique_ptr<Inbox> header_inbox_;  // first stage only, unless it is the lead itself
   std::unique_ptr<Inbox> activations_, gradients_;
   std::optional<StepHeader> own_header_;
   std::unique_ptr<GradientReducer> reducer_;
-  int reducer_boundary_ = -1;
+  /// Of the step before; -1 before the first.
   int boundary_ = -1;
   std::map<int, at::Tensor> loss_gradients_;
   at::Tensor loss_;

@@ -123,21 +123,18 @@ at::Tensor Stage::RunFrozen(const StageInput& input) {
   const int lowest = *levels.begin();
   at::Tensor value;
   if (lowest == first) {
-    value = Run(0, active, input.load(), context);
-  } else {
-    // The rows of higher levels hold nothing until those are reached: the micro-batch stays whole,
-    // so that no sum is added up in another order than without the cache.
-    cache_->Read(input.cache_keys, lowest, &value);
-    value = value.to(job_.device());
-    int from = lowest;
-    for (const int level : levels) {
-      if (level == lowest) continue;
-      value = Run(from - first, level - first, value, context);
-      cache_->Read(input.cache_keys, level, &value);
-      from = level;
-    }
-    value = Run(from - first, active, value, context);
+    value = input.load();
+    levels.clear();
   }
+  // The rows of higher levels hold nothing until those are reached: the micro-batch stays whole, so
+  // that no sum is added up in another order than without the cache.
+  int from = lowest;
+  for (const int level : levels) {
+    value = Run(from - first, level - first, value, context);
+    cache_->Read(input.cache_keys, level, &value);
+    from = level;
+  }
+  value = Run(from - first, active, value, context);
   cache_use_.rows += value.size(0);
   if (lowest < end) {
     cache_->Write(input.cache_keys, end, value);

@@ -22,8 +22,8 @@ class NotFiniteError : public std::runtime_error {
 
 /// What goes into a stage.
 struct StageInput {
-  /// The same for the whole input; not called where the cache has what is asked for. Perhaps called
-  /// twice.
+  /// Gives it, whole. Not called where the cache has what comes of it; called twice to find out
+  /// what went wrong.
   std::function<at::Tensor()> load;
   /// Names of its rows in the activation cache; empty if what comes of them isn't to be kept.
   std::vector<int64_t> cache_keys;
@@ -46,6 +46,7 @@ class Stage {
         ActivationCache* cache = nullptr);
 
   const std::vector<std::shared_ptr<OwnedLayer>>& layers() const { return layers_; }
+  ActivationCache* cache() const { return cache_; }
 
   /// Freezes what is now frozen. `last_micro_batch`: of this replica, which recompute ExceptLast
   /// leaves alone.

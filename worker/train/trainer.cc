@@ -132,7 +132,7 @@ void Trainer::Enter(std::shared_ptr<Generation> generation, HeldLayers::Layers l
   }
   if (!member) return;
   stage_ = std::make_unique<Stage>(job_, std::move(stage), cache_.get());
-  pipeline_ = std::make_unique<Pipeline>(job_, *generation_, *stage_, cache_.get());
+  pipeline_ = std::make_unique<Pipeline>(job_, *generation_, *stage_);
   reporter_.Begin();
   step_end_ = std::chrono::steady_clock::now();
 }
