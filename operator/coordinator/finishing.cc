@@ -46,11 +46,7 @@ void OnEndRecorded(SessionState& state) {
   if (state.phase != Phase::kConcluding) return;
   state.phase = Phase::kExiting;
   state.exiting_since = state.now;
-  for (const auto& [worker, known] : state.workers) {
-    SendExit(state, worker);
-    // One that waits for a place, or still starts, has nothing to leave in order.
-    if (!known.taken_over && known.hello.incarnation().empty()) state.Kill(worker);
-  }
+  for (const auto& [worker, unused] : state.workers) SendExit(state, worker);
   ContinueExiting(state);
 }
 
