@@ -48,6 +48,11 @@ def process_of(pod):
     raise cluster.CommandFailed(f"no process of pod {pod} found")
 
 
+def standby():
+    """Name of the pod that would lead next."""
+    return next(name for name in (pod["metadata"]["name"] for pod in pods()) if name != holder())
+
+
 def kill(pod):
     os.kill(process_of(pod), signal.SIGKILL)
 

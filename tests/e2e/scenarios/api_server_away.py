@@ -3,6 +3,8 @@
 import concurrent.futures
 import http.client
 import json
+import os
+import signal
 import subprocess
 import time
 
@@ -23,10 +25,15 @@ def resident_megabytes():
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1000
 
 
-def told_too_old():
-    """Whether a watch of either replica was answered 410."""
-    return any("too old resource version" in cluster.kubectl("logs", "-n", cluster.SYSTEM, pod["metadata"]["name"])
-               for pod in leader.pods())
+def forget_history(pid):
+    """Neither etcd nor the API server knows any more where the watches of this process were. It sleeps meanwhile: an
+    API server that has just started forbids everything until it knows its roles, and who is refused lists anew."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        cluster.compact_etcd()
+        cluster.restart_api_server()
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def change(port, path, end):
@@ -81,9 +88,10 @@ def run(scenario):
                   lambda: jobs.tell(scenario, "patient"))
     scenario.wait("both replicas are Ready again", leader.all_ready, 60, leader.tell)
 
-    cluster.compact_etcd()
-    cluster.restart_api_server()
-    scenario.wait("the operator's watches are told that etcd and the API server know no history", told_too_old, 60)
+    standby = leader.standby()
+    forget_history(leader.process_of(standby))
+    scenario.wait("the standby's watches are told that etcd and the API server know no history",
+                  lambda: "too old resource version" in cluster.kubectl("logs", "-n", cluster.SYSTEM, standby), 60)
     before = resident_megabytes()
     changes = flood(scenario, jobs.worker_pods(scenario, "patient"))
     grown = resident_megabytes() - before
