@@ -102,12 +102,14 @@ Json Describe(const Action& action) {
 }
 
 /// Whether everything that `wanted` says holds of `found`: objects may say more, arrays and values
-/// may not.
+/// may not. A null says that it isn't there.
 bool Matches(const Json& wanted, const Json& found) {
   if (wanted.is_object()) {
     if (!found.is_object()) return false;
     return std::all_of(wanted.items().begin(), wanted.items().end(), [&](const auto& item) {
-      return found.contains(item.key()) && Matches(item.value(), found.at(item.key()));
+      const auto there = found.find(item.key());
+      if (item.value().is_null()) return there == found.end();
+      return there != found.end() && Matches(item.value(), *there);
     });
   }
   if (wanted.is_array()) {

@@ -88,7 +88,10 @@ void OnStepReport(SessionState& state, const v1alpha1::StepReport& report) {
   progress->set_total_steps(state.setup.shape.total_steps);
   progress->set_seconds_left(SecondsLeft(state, report.step_seconds()));
   state.status.set_loss(report.loss());
-  state.status.set_seconds_left(static_cast<int>(progress->seconds_left()));
+  // A worker goes on until it is told of the end.
+  if (state.Trains()) {
+    state.status.set_seconds_left(static_cast<int>(progress->seconds_left()));
+  }
   state.Say(std::move(event));
 }
 

@@ -260,6 +260,8 @@ absl::Status Reconciler::SetState(const Snapshot& snapshot, JobState::Type state
     // Deadlines count anew when it goes on. Not for a session to say: one that begins with the
     // record of a suspended job says so until it has started.
     if (state == JobState::Suspended) status->clear_start_time();
+    // Nothing trains without a session.
+    status->clear_seconds_left();
     status->set_state(state);
     status->set_message(message);
     Observe(snapshot, status);

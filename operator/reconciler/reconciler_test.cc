@@ -248,6 +248,16 @@ TEST_F(ReconcilerTest, ASuspendedJobHasNoPods_AndGoesOnWhenItMay) {
   EXPECT_EQ(Status().start_time().seconds(), now_) << "deadlines count from here on";
 }
 
+TEST_F(ReconcilerTest, WhatDoesNotTrainHasNoSecondsLeft) {
+  CreateJob({{"suspend", true}});
+  ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));
+  ASSERT_TRUE(kubelet_
+                  .PatchStatus(kJobs, {.ns = "train", .name = "a"},
+                               {{"status", {{"step", 7}, {"secondsLeft", 60}}}})
+                  .ok());
+  EXPECT_TRUE(Eventually([&] { return !Status().has_seconds_left(); }));
+}
+
 TEST_F(ReconcilerTest, AJobThatStartsOverAfterASuspensionSaysSo) {
   CreateJob({{"suspend", true}});
   ASSERT_TRUE(Eventually([&] { return Is(kSuspended); }));

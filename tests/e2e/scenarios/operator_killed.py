@@ -14,7 +14,7 @@ FREEZES = [{"chosenAt": 150, "frozenAt": 150, "boundary": 3}, {"chosenAt": 500, 
 def run(scenario):
     jobs.prepare_volumes(scenario)
     cluster.apply(jobs.job(scenario, "steady", 3, {
-        "training": {"epochs": 160, "batchSize": 128, "seed": 9},
+        "training": {"epochs": 400, "batchSize": 128, "seed": 9},
         "freeze": {"policy": "Manual", "coolDown": 0, "manual": FREEZES},
         "release": {"timeShare": 0.5}, "checkpoint": {"claimName": "checkpoints"}}))
     scenario.wait("the job trains", lambda: jobs.status(scenario, "steady").get("step", 0) > 20, 120,
