@@ -43,18 +43,13 @@ spec:
 
 }  // namespace
 
-CliTest::CliTest() : root_((fs::path(testing::TempDir()) / "freezepipe-cli-XXXXXX").string()) {
-  root_ = mkdtemp(root_.data());
-  bin_ = root_ + "/bin";
-  work_ = root_ + "/work";
+CliTest::CliTest() {
   fs::create_directory(bin_);
   fs::create_directory(work_);
   // The program looks beside itself for the worker, so it must stand where the test says what is
   // beside it.
   fs::copy(FREEZEPIPE_BIN_DIR "/freezepipe", bin_ + "/freezepipe");
 }
-
-CliTest::~CliTest() { fs::remove_all(root_); }
 
 void CliTest::AddWorker(const std::string& train, const std::string& faults) {
   const std::string path = bin_ + "/freezepipe-worker";

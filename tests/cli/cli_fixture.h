@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "files/test_folder.h"
+
 namespace freezepipe::cli {
 
 struct Outcome {
@@ -19,7 +21,6 @@ struct Outcome {
 class CliTest : public testing::Test {
  protected:
   CliTest();
-  ~CliTest() override;
 
   /// Puts a freezepipe-worker beside the program: a shell script whose `describe` prints a network
   /// of four layers, whose `devices` prints "cpu", whose `check` prints the file "damage" of the
@@ -39,9 +40,10 @@ class CliTest : public testing::Test {
   /// Names in the program's current folder, sorted.
   std::vector<std::string> Files() const;
 
-  std::string root_;
-  std::string bin_;
-  std::string work_;
+  const files::TestFolder folder_;
+  const std::string root_ = folder_.path();
+  const std::string bin_ = root_ + "/bin";
+  const std::string work_ = root_ + "/work";
 };
 
 }  // namespace freezepipe::cli

@@ -14,6 +14,7 @@
 #include <memory>
 #include <sstream>
 
+#include "files/test_folder.h"
 #include "operator/cluster/local/child_process.h"
 #include "operator/cluster/local/worker_cores.h"
 
@@ -69,14 +70,8 @@ class Exits {
 
 class LocalClusterTest : public testing::Test {
  protected:
-  LocalClusterTest() {
-    char name[] = "/tmp/local-cluster-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~LocalClusterTest() override {
-    cluster_.reset();
-    [[maybe_unused]] const int result = system(absl::StrCat("rm -r ", directory_).c_str());
-  }
+  // Its workers end before their folder is removed.
+  ~LocalClusterTest() override { cluster_.reset(); }
 
   /// Every worker runs this shell script, its number as $1, in the directory of the logs.
   LocalCluster& Run(const std::string& script, int threads = 1) {
@@ -118,7 +113,8 @@ class LocalClusterTest : public testing::Test {
     return ReadFile(absl::StrCat(directory_, "/worker-", worker, ".log"));
   }
 
-  std::string directory_;
+  const files::TestFolder folder_;
+  const std::string directory_ = folder_.path();
   Exits exits_;
   std::unique_ptr<LocalCluster> cluster_;
 };

@@ -50,7 +50,8 @@ def process_of(pod):
 
 def standby():
     """Name of the pod that would lead next."""
-    return next(name for name in (pod["metadata"]["name"] for pod in pods()) if name != holder())
+    leads = holder()
+    return next(pod["metadata"]["name"] for pod in pods() if pod["metadata"]["name"] != leads)
 
 
 def kill(pod):
