@@ -34,15 +34,17 @@ std::string Named(const std::set<int>& workers) {
   return names;
 }
 
-/// A plan of as many stages as these workers are enough for; not given: they have no room.
+/// The plan that these workers would have before anything is released; not given: they have no
+/// room for the layers.
 std::optional<planner::PlannedStages> PlanOver(const SessionState& state,
                                                const std::set<int>& usable) {
-  const int replicas = state.setup.spec.pipeline().replicas();
-  const int stages = std::min(static_cast<int>(usable.size()) / replicas,
-                              planner::InitialStages(state.setup.spec, state.layers()));
-  if (stages == 0) return std::nullopt;
-  return planner::MakeInitialPlan(CostsAt(state, state.current->boundary()), replicas,
-                                  HeldWorkers(state, usable), stages);
+  const auto& spec = state.setup.spec;
+  const auto model = CostsAt(state, state.current->boundary());
+  const bool replicate = spec.release().when_released() == v1alpha1::WhenReleased::Replicate;
+  auto shape =
+      planner::FullShape(model, spec.pipeline(), replicate, static_cast<int>(usable.size()));
+  if (!shape) return std::nullopt;
+  return planner::PlanOf(model, std::move(*shape), HeldWorkers(state, usable));
 }
 
 v1alpha1::Plan PlanThatAwaits(SessionState& state, const planner::PlannedStages& planned) {
@@ -68,8 +70,7 @@ std::optional<planner::PlannedStages> PlanWithThoseBack(const SessionState& stat
   if (usable.empty()) return std::nullopt;
   usable.merge(state.Members());
   auto planned = PlanOver(state, usable);
-  const bool more =
-      planned && static_cast<int>(planned->partition.size()) > state.current->stages_size();
+  const bool more = planned && planned->shape.devices() > static_cast<int>(state.Members().size());
   return more ? planned : std::nullopt;
 }
 

@@ -137,6 +137,30 @@ TEST(JobSessionRandom, TakeOversAmongOtherDisturbancesLoseNothing) {
   }
 }
 
+// Freed devices become replicas, among whatever else happens.
+TEST(JobSessionRandom, JobsThatWidenLoseNothingEither) {
+  int widened = 0;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    auto options = OptionsOf(seed);
+    options.replicas = seed % 2;  // or left to the planner
+    options.workers = 4;
+    options.replicate = true;
+    options.disturbances = seed % 4 == 0 ? 0 : 4;
+    options.terminations = seed % 4 == 0 ? 0 : 2;
+    options.take_overs = seed % 4 == 0 ? 0 : 2;
+    SimulatedJob job(options);
+    job.Run();
+    SCOPED_TRACE(job.status().ShortDebugString());
+    ExpectKept(job);
+    EXPECT_EQ(job.status().state(), v1alpha1::JobState::Succeeded) << job.status().message();
+    EXPECT_EQ(job.FinalWeights(), job.Replay(LogOf(job), options.total_steps));
+    widened += job.status().stages(0).workers_size() > 1;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(widened, static_cast<int>(kSeeds) * 9 / 10);
+}
+
 TEST(JobSessionRandom, StoppedRunsEndInACheckpoint) {
   for (unsigned seed = 0; seed < kSeeds / 4; ++seed) {
     SCOPED_TRACE(seed);

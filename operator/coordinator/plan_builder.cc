@@ -8,6 +8,7 @@ namespace freezepipe::coordinator {
 
 planner::CostModel CostsAt(const SessionState& state, int boundary) {
   auto model = planner::MakeCostModel(state.setup.spec, *state.profile, boundary);
+  if (state.current) model.replicas = state.current->replicas();
   // Workers on the CPUs of one machine share its memory.
   std::map<std::string, int> sharing;
   for (const auto& [id, worker] : state.workers) {
@@ -56,16 +57,16 @@ v1alpha1::Plan NewPlan(SessionState& state, const planner::PlannedStages& planne
   plan.set_term(state.setup.term);
   plan.set_generation(++state.last_generation);
   plan.set_boundary(boundary);
-  plan.set_replicas(state.setup.spec.pipeline().replicas());
+  plan.set_replicas(planned.shape.replicas);
   plan.set_predicted_step_seconds(planned.step_seconds);
   int first = 0;
-  for (size_t i = 0; i < planned.partition.size(); ++i) {
+  for (size_t i = 0; i < planned.shape.partition.size(); ++i) {
     auto* stage = plan.add_stages();
     stage->set_first_layer(first);
-    stage->set_end_layer(planned.partition[i]);
+    stage->set_end_layer(planned.shape.partition[i]);
     stage->mutable_workers()->Assign(planned.workers[i].begin(), planned.workers[i].end());
     if (i < planned.stage_seconds.size()) stage->set_predicted_seconds(planned.stage_seconds[i]);
-    first = planned.partition[i];
+    first = planned.shape.partition[i];
   }
   Await(state.Awaited(), plan);
   return plan;

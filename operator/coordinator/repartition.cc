@@ -77,9 +77,7 @@ void ConsiderRepartition(SessionState& state) {
   request.model = CostsAt(state, boundary);
   request.release = state.setup.spec.release();
   request.baseline = state.baseline;
-  request.replicas = state.setup.spec.pipeline().replicas();
   request.held = HeldWorkers(state, state.Members());
-  request.max_stages = state.current->stages_size();
   request.current = PartitionOf(*state.current);
   const auto planned = planner::MakePlan(request);
   if (!planned) return;

@@ -21,6 +21,10 @@ JobSetup MakeSetup(const SimulatedJob::Options& options, int term) {
   spec.mutable_freeze()->mutable_schedule()->set_start(0.2);
   spec.mutable_freeze()->mutable_schedule()->set_end(0.8);
   spec.mutable_release()->set_time_share(0.2);
+  if (options.replicate) {
+    spec.mutable_release()->set_objective(v1alpha1::ReleaseObjective::Time);
+    spec.mutable_release()->set_when_released(v1alpha1::WhenReleased::Replicate);
+  }
   spec.mutable_checkpoint()->set_interval_steps(options.checkpoint_interval);
   ApplyDefaults(&spec);
   for (int layer = 0; layer < options.layers; ++layer) {

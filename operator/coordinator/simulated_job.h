@@ -25,6 +25,8 @@ class SimulatedJob {
     unsigned seed = 0;
     int workers = 3;
     int replicas = 1;
+    /// Freed devices widen the job.
+    bool replicate = false;
     int layers = 6;
     int total_steps = 120;
     int checkpoint_interval = 15;

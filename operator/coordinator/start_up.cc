@@ -13,34 +13,38 @@
 namespace freezepipe::coordinator {
 namespace {
 
-/// The first plan that the job would have at this boundary, with all its workers.
-std::optional<planner::PlannedStages> InitialPlan(const SessionState& state, int boundary) {
-  const auto& spec = state.setup.spec;
-  std::set<int> all;
-  for (const auto& [worker, unused] : state.workers) all.insert(worker);
-  return planner::MakeInitialPlan(CostsAt(state, boundary), spec.pipeline().replicas(),
-                                  HeldWorkers(state, all),
-                                  planner::InitialStages(spec, state.layers()));
+/// The shape that the job would begin with at this boundary, with all its workers.
+std::optional<planner::Shape> InitialShape(const SessionState& state, int boundary) {
+  return planner::FullShape(CostsAt(state, boundary), state.setup.spec.pipeline(),
+                            /*replicate=*/false, static_cast<int>(state.workers.size()));
+}
+
+std::string StagesAsked(const SessionState& state) {
+  const int stages = state.setup.spec.pipeline().stages();
+  return stages > 0 ? " into " + std::to_string(stages) + " stages" : "";
 }
 
 /// The plan to start with: one that a coordinator before this one left; else the first, at the
 /// frozen boundary of the step that training starts with.
 void MakeStartPlan(SessionState& state) {
   const int boundary = state.BoundaryAt(state.step);
-  const auto unfrozen = InitialPlan(state, 0);
-  const auto planned = InitialPlan(state, boundary);
-  if (!unfrozen || !planned) {
-    const int stages = planner::InitialStages(state.setup.spec, state.layers());
+  const auto unfrozen = InitialShape(state, 0);
+  const auto shape = InitialShape(state, boundary);
+  if (!unfrozen || !shape) {
     Conclude(state, v1alpha1::JobState::Failed,
-             "InvalidSpec: no split of the layers into " + std::to_string(stages) +
-                 " stages fits the memory of the workers' devices");
+             "InvalidSpec: no split of the layers" + StagesAsked(state) +
+                 " fits the memory of the workers' devices");
     return;
   }
-  state.baseline = planner::MakeBaseline(CostsAt(state, 0), unfrozen->partition);
+  state.baseline = planner::MakeBaseline(
+      planner::WithReplicas(CostsAt(state, 0), unfrozen->replicas), unfrozen->partition);
   if (state.current) {
     PrepareRestart(state, PlanForRestart(state), state.recovery_why);
   } else {
-    PrepareRestart(state, NewPlan(state, *planned, boundary), "");
+    std::set<int> all;
+    for (const auto& [worker, unused] : state.workers) all.insert(worker);
+    const auto planned = planner::PlanOf(CostsAt(state, boundary), *shape, HeldWorkers(state, all));
+    PrepareRestart(state, NewPlan(state, planned, boundary), "");
   }
 }
 

@@ -30,7 +30,7 @@ v1alpha1::Plan RecordedPlan(const SessionState& state) {
   plan.set_term(state.setup.term);
   plan.set_generation(record.generation());
   plan.set_boundary(state.BoundaryAt(record.generation_step()));
-  plan.set_replicas(state.setup.spec.pipeline().replicas());
+  plan.set_replicas(record.stages(0).workers_size());
   for (const auto& recorded : record.stages()) {
     auto* stage = plan.add_stages();
     stage->set_first_layer(recorded.first_layer());
@@ -213,7 +213,7 @@ bool CanTakeOver(const SessionState& state) {
   int end = 0;
   for (const auto& stage : record.stages()) {
     if (stage.first_layer() != end) return false;
-    if (stage.workers_size() != state.setup.spec.pipeline().replicas()) return false;
+    if (stage.workers_size() != record.stages(0).workers_size()) return false;
     end = stage.end_layer();
     known.insert(stage.workers().begin(), stage.workers().end());
   }

@@ -58,8 +58,9 @@ const std::map<std::string, Twin, std::less<>>& Twins() {
       {"step-needs-step-size", On<LearningRateScheduleSpec>([](const auto& s) {
          return s.type() != LearningRateSchedule::Step || s.step_size() > 0;
        })},
-      {"replicas-divide-micro-batches",
-       On<PipelineSpec>([](const auto& s) { return s.micro_batches() % s.replicas() == 0; })},
+      {"replicas-divide-micro-batches", On<PipelineSpec>([](const auto& s) {
+         return s.replicas() == 0 || s.micro_batches() % s.replicas() == 0;
+       })},
       {"manual-needs-log", On<FreezeSpec>([](const auto& s) {
          return s.policy() != FreezePolicy::Manual || !s.manual().empty();
        })},

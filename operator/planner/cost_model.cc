@@ -6,6 +6,25 @@
 
 namespace freezepipe::planner {
 
+namespace {
+
+/// Not hidden behind backward: what the measurements don't know yet shall not favour replicas.
+double GradientSumSeconds(const CostModel& model, int stages) {
+  if (model.replicas == 1) return 0;
+  double bytes = 0;
+  for (size_t i = model.boundary; i < model.layers.size(); ++i) {
+    bytes += static_cast<double>(model.layers[i].parameter_bytes());
+  }
+  return 2.0 * (model.replicas - 1) / model.replicas * bytes / stages / model.bytes_per_second;
+}
+
+}  // namespace
+
+CostModel WithReplicas(CostModel model, int replicas) {
+  model.replicas = replicas;
+  return model;
+}
+
 double StageSeconds(const CostModel& model, int first, int end) {
   return StageCosts(model).Seconds(first, end);
 }
@@ -26,7 +45,8 @@ double StepSeconds(const CostModel& model, const Partition& partition) {
     longest = std::max(longest, seconds);
     first = end;
   }
-  return sum + (model.micro_batches - 1) * longest;
+  return sum + (model.micro_batches_each() - 1) * longest +
+         GradientSumSeconds(model, static_cast<int>(partition.size()));
 }
 
 }  // namespace freezepipe::planner

@@ -114,5 +114,18 @@ TEST(CostModelTest, RecomputeHoldsInputsAndOneMicroBatch) {
   EXPECT_EQ(StageBytes(model, 1, 3, 1, 2), 2000 + 2 * 4000 + 40000 + 4 * 200 + 2 * 7);
 }
 
+TEST(CostModelTest, ReplicasShareTheMicroBatchesAndSumTheirGradients) {
+  // Two micro-batches each, and 2 (2 - 1) / 2 x 7000 bytes at 100 a second.
+  CostModel model = ThreeLayers();
+  model.bytes_per_second = 100;
+  const CostModel two = WithReplicas(model, 2);
+  EXPECT_EQ(StepSeconds(two, {3}), 2 * 77 + 70);
+  // Each of two stages sums half of them, on average; frozen layers have none.
+  EXPECT_EQ(StepSeconds(two, {2, 3}), (33 + 46) + 46 + 35);
+  model.boundary = 2;
+  model.frozen_work = FrozenWork::kCached;
+  EXPECT_EQ(StepSeconds(WithReplicas(model, 4), {3}), 44 + 1.5 * 40);
+}
+
 }  // namespace
 }  // namespace freezepipe::planner

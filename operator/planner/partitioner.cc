@@ -238,7 +238,7 @@ struct Interval {
 class Search {
  public:
   Search(const CostModel& model, int stages)
-      : weight_(model.micro_batches - 1), costs_(model), splitter_(model, costs_, stages) {
+      : weight_(model.micro_batches_each() - 1), costs_(model), splitter_(model, costs_, stages) {
     double longest_layer = 0;
     for (int f = 0; f < costs_.layers(); ++f) {
       const double seconds = costs_.SecondsBefore(f + 1) - costs_.SecondsBefore(f);

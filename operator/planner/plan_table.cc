@@ -66,9 +66,11 @@ class Table {
 };
 
 /// One boundary's paragraph: the step in a line, then a row for each stage.
-std::string Describe(const CostModel& model, const Partition& partition) {
-  const double step = StepSeconds(model, partition);
-  const int stages = static_cast<int>(partition.size());
+std::string Describe(const CostModel& costs, const Shape& shape) {
+  const CostModel model = WithReplicas(costs, shape.replicas);
+  const double step = StepSeconds(model, shape.partition);
+  const int micro_batches = model.micro_batches_each();
+  const int stages = shape.stages();
   Table table({{"stage", true},
                {"layers", true},
                {"names", false},
@@ -78,18 +80,19 @@ std::string Describe(const CostModel& model, const Partition& partition) {
   double busy = 0;
   int first = 0;
   for (int stage = 0; stage < stages; ++stage) {
-    const int end = partition[stage];
+    const int end = shape.partition[stage];
     const double seconds = StageSeconds(model, first, end);
-    busy += model.micro_batches * seconds;
+    busy += micro_batches * seconds;
     table.AddRow({std::to_string(stage), LayerRange(first, end), NameRange(model, first, end),
                   Format("%.3f", 1e3 * seconds),
                   std::to_string(std::clamp(model.boundary - first, 0, end - first)),
-                  Format("%.0f %%", 100 * model.micro_batches * seconds / step)});
+                  Format("%.0f %%", 100 * micro_batches * seconds / step)});
     first = end;
   }
-  return Format("%d of %zu layers frozen: %d stage%s, predicted step %.1f ms, bubble %.0f %%\n",
-                model.boundary, model.layers.size(), stages, stages == 1 ? "" : "s", 1e3 * step,
-                100 * (1 - busy / (stages * step))) +
+  const std::string replicas = shape.replicas == 1 ? "" : Format(" x %d replicas", shape.replicas);
+  return Format("%d of %zu layers frozen: %d stage%s%s, predicted step %.1f ms, bubble %.0f %%\n",
+                model.boundary, model.layers.size(), stages, stages == 1 ? "" : "s",
+                replicas.c_str(), 1e3 * step, 100 * (1 - busy / (stages * step))) +
          table.Print();
 }
 
@@ -98,14 +101,13 @@ std::string Describe(const CostModel& model, const Partition& partition) {
 std::string PlanTable(const v1alpha1::FreezePipeJobSpec& spec,
                       const v1alpha1::ModelProfile& profile, const std::vector<int>& boundaries) {
   const int layers = profile.layers_size();
-  const int stages = InitialStages(spec, layers);
   const CostModel unfrozen = MakeCostModel(spec, profile, 0);
-  auto partition = PartitionInto(unfrozen, stages);
-  if (!partition) {
-    throw std::invalid_argument(
-        Format("a model of %d layers can't be cut into %d stages", layers, stages));
+  auto shape = FullShape(unfrozen, spec.pipeline(), /*replicate=*/false, spec.worker().count());
+  if (!shape) {
+    throw std::invalid_argument(Format("a model of %d layers can't be cut into %d stages", layers,
+                                       spec.pipeline().stages()));
   }
-  const Baseline baseline = MakeBaseline(unfrozen, *partition);
+  const Baseline baseline = MakeBaseline(WithReplicas(unfrozen, shape->replicas), shape->partition);
 
   std::string text;
   for (const int boundary : boundaries) {
@@ -114,15 +116,13 @@ std::string PlanTable(const v1alpha1::FreezePipeJobSpec& spec,
           Format("boundary %d: a model of %d layers can have 0 to %d frozen", boundary, layers,
                  layers - 1));
     }
-    const CostModel model = MakeCostModel(spec, profile, boundary);
-    const int held = static_cast<int>(partition->size());
-    auto next = ChoosePartition(model, spec.release(), baseline, held);
-    if (boundary > 0 && next &&
-        WorthRepartition(model, *partition, *next, spec.release().min_gain())) {
-      partition = std::move(next);
+    const CostModel model = WithReplicas(MakeCostModel(spec, profile, boundary), shape->replicas);
+    auto next = ChooseShape(model, spec.release(), baseline, shape->devices());
+    if (boundary > 0 && next && WorthRepartition(model, *shape, *next, spec.release().min_gain())) {
+      shape = std::move(next);
     }
     if (!text.empty()) text += "\n";
-    text += Describe(model, *partition);
+    text += Describe(model, *shape);
   }
   return text;
 }

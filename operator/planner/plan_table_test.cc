@@ -62,6 +62,7 @@ TEST(PlanTableTest, RefusesWhatCannotBe) {
   Job job;
   EXPECT_THROW(PlanTable(job.spec, job.profile, {6}), std::invalid_argument);
   EXPECT_THROW(PlanTable(job.spec, job.profile, {-1}), std::invalid_argument);
+  job.spec.mutable_worker()->set_count(7);
   job.spec.mutable_pipeline()->set_stages(7);
   EXPECT_THROW(PlanTable(job.spec, job.profile, {0}), std::invalid_argument);
 }

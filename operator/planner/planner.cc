@@ -3,24 +3,10 @@
 #include <algorithm>
 
 #include "operator/planner/stage_costs.h"
+#include "proto/activation_caching.h"
 
 namespace freezepipe::planner {
 namespace {
-
-PlannedStages Planned(const CostModel& model, Partition partition, int replicas,
-                      const std::vector<HeldWorker>& held) {
-  PlannedStages planned;
-  planned.workers = Place(model, partition, replicas, held);
-  planned.step_seconds = StepSeconds(model, partition);
-  const StageCosts costs(model);
-  int first = 0;
-  for (int end : partition) {
-    planned.stage_seconds.push_back(costs.Seconds(first, end));
-    first = end;
-  }
-  planned.partition = std::move(partition);
-  return planned;
-}
 
 bool FitsMemory(const CostModel& model, const Partition& partition) {
   if (model.memory_bytes <= 0) return true;
@@ -34,6 +20,18 @@ bool FitsMemory(const CostModel& model, const Partition& partition) {
   return true;
 }
 
+/// The workers keep what layers [0, boundary) put out for all samples, on CPUs alone.
+bool KeepsOutputs(const v1alpha1::FreezePipeJobSpec& spec, const v1alpha1::ModelProfile& profile,
+                  int boundary) {
+  const int views = Views(spec);
+  if (boundary == 0 || views == 0 || profile.device() != "cpu") return false;
+  const double sample_bytes =
+      static_cast<double>(profile.layers(boundary - 1).output_bytes()) / profile.micro_batch_size();
+  const auto samples = views * profile.train_samples() + profile.test_samples();
+  return sample_bytes * static_cast<double>(samples) <=
+         static_cast<double>(CacheBytes(spec.freeze().cache()));
+}
+
 }  // namespace
 
 CostModel MakeCostModel(const v1alpha1::FreezePipeJobSpec& spec,
@@ -41,37 +39,59 @@ CostModel MakeCostModel(const v1alpha1::FreezePipeJobSpec& spec,
   CostModel model;
   model.layers.assign(profile.layers().begin(), profile.layers().end());
   model.boundary = boundary;
-  model.micro_batches = spec.pipeline().micro_batches() / spec.pipeline().replicas();
+  if (KeepsOutputs(spec, profile, boundary)) model.frozen_work = FrozenWork::kCached;
+  model.micro_batches = spec.pipeline().micro_batches();
+  model.replicas = std::max(spec.pipeline().replicas(), 1);
   model.recompute = spec.pipeline().recompute();
   model.schedule = spec.pipeline().schedule();
   return model;
 }
 
-int InitialStages(const v1alpha1::FreezePipeJobSpec& spec, int layers) {
-  if (spec.pipeline().stages() > 0) return spec.pipeline().stages();
-  return std::min(layers, spec.worker().count() / spec.pipeline().replicas());
+std::optional<Shape> FullShape(const CostModel& model, const v1alpha1::PipelineSpec& pipeline,
+                               bool replicate, int devices) {
+  if (replicate) {
+    return ShortestShape(model, ReplicaCounts(model.micro_batches, devices), devices);
+  }
+  const int wanted = pipeline.stages();
+  if (pipeline.replicas() == 0) {
+    return ShortestShape(model, ReplicaCounts(model.micro_batches, devices), devices,
+                         std::min(wanted, devices));
+  }
+  const int held = devices / pipeline.replicas();
+  if (held == 0) return std::nullopt;
+  const int stages = std::min(held, wanted > 0 ? wanted : static_cast<int>(model.layers.size()));
+  return ShortestShape(model, {pipeline.replicas()}, devices, stages);
 }
 
 std::optional<PlannedStages> MakePlan(const PlanRequest& request) {
-  const int held = static_cast<int>(request.held.size()) / request.replicas;
-  const int most = request.max_stages > 0 ? std::min(held, request.max_stages) : held;
-  auto chosen = ChoosePartition(request.model, request.release, request.baseline, most);
+  const int devices = static_cast<int>(request.held.size());
+  auto chosen = ChooseShape(request.model, request.release, request.baseline, devices);
   if (!chosen) return std::nullopt;
-  const auto& current = request.current;
-  const bool can_stay =
-      current && static_cast<int>(current->size()) <= most && FitsMemory(request.model, *current);
-  if (can_stay && !WorthRepartition(request.model, *current, *chosen, request.release.min_gain())) {
-    return std::nullopt;
+  if (request.current) {
+    const Shape current{*request.current, request.model.replicas};
+    const bool can_stay =
+        current.devices() <= devices && FitsMemory(request.model, current.partition);
+    if (can_stay &&
+        !WorthRepartition(request.model, current, *chosen, request.release.min_gain())) {
+      return std::nullopt;
+    }
   }
-  return Planned(request.model, std::move(*chosen), request.replicas, request.held);
+  return PlanOf(request.model, std::move(*chosen), request.held);
 }
 
-std::optional<PlannedStages> MakeInitialPlan(const CostModel& model, int replicas,
-                                             const std::vector<HeldWorker>& held, int stages) {
-  if (stages * replicas > static_cast<int>(held.size())) return std::nullopt;
-  auto partition = PartitionInto(model, stages);
-  if (!partition) return std::nullopt;
-  return Planned(model, std::move(*partition), replicas, held);
+PlannedStages PlanOf(const CostModel& model, Shape shape, const std::vector<HeldWorker>& held) {
+  const CostModel each = WithReplicas(model, shape.replicas);
+  PlannedStages planned;
+  planned.workers = Place(each, shape.partition, shape.replicas, held);
+  planned.step_seconds = StepSeconds(each, shape.partition);
+  const StageCosts costs(each);
+  int first = 0;
+  for (const int end : shape.partition) {
+    planned.stage_seconds.push_back(costs.Seconds(first, end));
+    first = end;
+  }
+  planned.shape = std::move(shape);
+  return planned;
 }
 
 }  // namespace freezepipe::planner

@@ -11,22 +11,20 @@ namespace freezepipe::planner {
 
 /// Everything a decision about stages depends on.
 struct PlanRequest {
+  /// With the replicas in force.
   CostModel model;
   v1alpha1::ReleaseSpec release;
   /// Of the plan before the first freeze.
   Baseline baseline;
-  int replicas = 1;
-  /// Workers that may be used; every plan uses replicas * stages of them.
+  /// Workers that may be used.
   std::vector<HeldWorker> held;
-  /// Most stages to use; 0 for as many as the held workers and the layers allow.
-  int max_stages = 0;
   /// The partition in force, if there is one that can stay.
   std::optional<Partition> current;
 };
 
-/// A partition with a worker for each of its places.
+/// A shape with a worker for each of its places.
 struct PlannedStages {
-  Partition partition;
+  Shape shape;
   /// workers[stage][replica].
   std::vector<std::vector<int>> workers;
   /// Predicted, seconds.
@@ -35,14 +33,19 @@ struct PlannedStages {
   std::vector<double> stage_seconds;
 };
 
-/// The cost model of a job (defaults applied) while layers [0, boundary) are frozen. Memory is
-/// unlimited: a caller that knows the devices' memory sets it.
+/// The cost model of a job (defaults applied) while layers [0, boundary) are frozen, with the
+/// manifest's replicas, or one where it leaves them to the planner. Memory is unlimited: a caller
+/// that knows the devices' memory sets it.
 CostModel MakeCostModel(const v1alpha1::FreezePipeJobSpec& spec,
                         const v1alpha1::ModelProfile& profile, int boundary);
 
-/// Stages that the job (defaults applied) starts with: the manifest's, or one a worker of a replica
-/// but no more than there are layers.
-int InitialStages(const v1alpha1::FreezePipeJobSpec& spec, int layers);
+/// The shape that the job (defaults applied) has on so many devices before anything is released:
+/// the manifest's stages and replicas, as far as the devices are enough for. Stages that it doesn't
+/// give are as many as there are devices for each replica, but no more than layers; where it leaves
+/// the replicas open too, or freed devices may have changed them (`replicate`), what gives the
+/// shortest step. nullopt when none fits the devices, the layers or the memory.
+std::optional<Shape> FullShape(const CostModel& model, const v1alpha1::PipelineSpec& pipeline,
+                               bool replicate, int devices);
 
 /// The plan that the release objective asks for. nullopt when the current partition should stay (no
 /// device freed and less than release.min_gain of the step won), or nothing fits the held workers
@@ -50,9 +53,7 @@ int InitialStages(const v1alpha1::FreezePipeJobSpec& spec, int layers);
 /// there is, never stays.
 std::optional<PlannedStages> MakePlan(const PlanRequest& request);
 
-/// The plan with exactly `stages` stages, whatever the release objective. nullopt when it does not
-/// fit the held workers, the layers or the memory.
-std::optional<PlannedStages> MakeInitialPlan(const CostModel& model, int replicas,
-                                             const std::vector<HeldWorker>& held, int stages);
+/// The plan of this shape, which must not need more than the held workers.
+PlannedStages PlanOf(const CostModel& model, Shape shape, const std::vector<HeldWorker>& held);
 
 }  // namespace freezepipe::planner

@@ -41,7 +41,7 @@ TEST(MakePlanTest, AFrozenPrefixFreesADevice) {
   request.model.boundary = 9;
   const auto plan = MakePlan(request);
   ASSERT_TRUE(plan.has_value());
-  EXPECT_THAT(plan->partition, ElementsAre(6, 10, 12));
+  EXPECT_THAT(plan->shape.partition, ElementsAre(6, 10, 12));
   EXPECT_THAT(plan->stage_seconds,
               ElementsAre(DoubleNear(6, 1e-9), DoubleNear(6, 1e-9), DoubleNear(6, 1e-9)));
   EXPECT_NEAR(plan->step_seconds, 36, 1e-9);
@@ -54,7 +54,7 @@ TEST(MakePlanTest, ACurrentPartitionThatNeedsLostWorkersCannotStay) {
   request.held.erase(request.held.begin() + 1);
   const auto plan = MakePlan(request);
   ASSERT_TRUE(plan.has_value());
-  EXPECT_THAT(plan->partition, ElementsAre(4, 8, 12));
+  EXPECT_THAT(plan->shape.partition, ElementsAre(4, 8, 12));
 }
 
 TEST(MakePlanTest, ACurrentPartitionBeyondMemoryCannotStay) {
@@ -65,7 +65,7 @@ TEST(MakePlanTest, ACurrentPartitionBeyondMemoryCannotStay) {
   request.release.set_min_gain(0.5);
   const auto plan = MakePlan(request);
   ASSERT_TRUE(plan.has_value());
-  EXPECT_THAT(plan->partition, ElementsAre(3, 6, 9, 12));
+  EXPECT_THAT(plan->shape.partition, ElementsAre(3, 6, 9, 12));
 }
 
 TEST(MakePlanTest, ASmallGainIsNotWorthIt) {
@@ -77,14 +77,6 @@ TEST(MakePlanTest, ASmallGainIsNotWorthIt) {
   EXPECT_TRUE(MakePlan(request).has_value());
 }
 
-TEST(MakePlanTest, KeepsToMaxStages) {
-  PlanRequest request = TwelveLayersOnFour();
-  request.max_stages = 2;
-  const auto plan = MakePlan(request);
-  ASSERT_TRUE(plan.has_value());
-  EXPECT_THAT(plan->partition, ElementsAre(6, 12));
-}
-
 TEST(MakePlanTest, NothingFitsTheMemory) {
   PlanRequest request = TwelveLayersOnFour();
   request.current.reset();
@@ -94,39 +86,75 @@ TEST(MakePlanTest, NothingFitsTheMemory) {
 
 TEST(MakePlanTest, ReplicasShareTheHeldWorkers) {
   PlanRequest request = TwelveLayersOnFour();
-  request.replicas = 2;
+  request.model.replicas = 2;
   request.current.reset();
   const auto plan = MakePlan(request);
   ASSERT_TRUE(plan.has_value());
-  EXPECT_THAT(plan->partition, ElementsAre(6, 12));
+  EXPECT_EQ(plan->shape.replicas, 2);
+  EXPECT_THAT(plan->shape.partition, ElementsAre(6, 12));
   EXPECT_THAT(plan->workers, ElementsAre(::testing::UnorderedElementsAre(0, 1),
                                          ::testing::UnorderedElementsAre(2, 3)));
 }
 
-TEST(MakeInitialPlanTest, ExactlyTheStagesAskedFor) {
-  const CostModel model = ModelOf({1, 1, 1, 9}, 4);
-  const auto plan = MakeInitialPlan(model, 1, Idle(5), 3);
+TEST(MakePlanTest, FreedDevicesWidenTheJob) {
+  // 12 s of work are left in layers 9 to 11 and the frozen ones are read: on one device 4 x 9 s a
+  // step, on four copies of it 9 s.
+  PlanRequest request = TwelveLayersOnFour();
+  request.model.boundary = 9;
+  request.model.frozen_work = FrozenWork::kCached;
+  request.release.set_objective(v1alpha1::ReleaseObjective::Time);
+  request.release.set_when_released(v1alpha1::WhenReleased::Replicate);
+  const auto plan = MakePlan(request);
   ASSERT_TRUE(plan.has_value());
-  EXPECT_EQ(plan->partition.size(), 3u);
-  EXPECT_THAT(plan->workers, ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
+  EXPECT_THAT(plan->shape.partition, ElementsAre(12));
+  EXPECT_EQ(plan->shape.replicas, 4);
+  EXPECT_NEAR(plan->step_seconds, 9, 1e-6);
+  EXPECT_THAT(plan->workers, ElementsAre(::testing::UnorderedElementsAre(0, 1, 2, 3)));
 }
 
-TEST(MakeInitialPlanTest, NeedsWorkersAndLayers) {
-  const CostModel model = ModelOf({1, 1, 1}, 4);
-  EXPECT_FALSE(MakeInitialPlan(model, 2, Idle(5), 3).has_value());
-  EXPECT_FALSE(MakeInitialPlan(model, 1, Idle(5), 4).has_value());
-  EXPECT_TRUE(MakeInitialPlan(model, 2, Idle(6), 3).has_value());
+TEST(FullShapeTest, ExactlyTheStagesAskedFor) {
+  const CostModel model = ModelOf({1, 1, 1, 9}, 4);
+  v1alpha1::PipelineSpec pipeline;
+  pipeline.set_replicas(1);
+  pipeline.set_stages(3);
+  const auto shape = FullShape(model, pipeline, false, 5);
+  ASSERT_TRUE(shape.has_value());
+  EXPECT_EQ(shape->stages(), 3);
+  EXPECT_EQ(shape->replicas, 1);
 }
 
-TEST(JobTest, InitialStages) {
-  v1alpha1::FreezePipeJobSpec spec;
-  spec.mutable_worker()->set_count(7);
-  spec.mutable_pipeline()->set_replicas(2);
-  ApplyDefaults(&spec);
-  EXPECT_EQ(InitialStages(spec, 10), 3);
-  EXPECT_EQ(InitialStages(spec, 2), 2);
-  spec.mutable_pipeline()->set_stages(1);
-  EXPECT_EQ(InitialStages(spec, 10), 1);
+TEST(FullShapeTest, AsManyStagesAsDevicesAndLayersAllow) {
+  v1alpha1::PipelineSpec pipeline;
+  pipeline.set_replicas(2);
+  EXPECT_EQ(FullShape(ModelOf(std::vector<double>(10, 1), 4), pipeline, false, 7)->stages(), 3);
+  EXPECT_EQ(FullShape(ModelOf({1, 1}, 4), pipeline, false, 7)->stages(), 2);
+  EXPECT_FALSE(FullShape(ModelOf({1, 1}, 4), pipeline, false, 1).has_value());
+  pipeline.set_stages(3);
+  EXPECT_FALSE(FullShape(ModelOf({1, 1}, 4), pipeline, false, 7).has_value());
+  // Fewer devices than asked for, as after a worker has left.
+  EXPECT_EQ(FullShape(ModelOf({1, 1, 1}, 4), pipeline, false, 5)->stages(), 2);
+}
+
+TEST(FullShapeTest, OpenReplicasAreChosenWithTheStages) {
+  v1alpha1::PipelineSpec pipeline;
+  pipeline.set_replicas(0);
+  // One layer has most of the work: cutting wins little, copies win all.
+  const auto copies = FullShape(ModelOf({1, 1, 1, 27}, 4), pipeline, false, 4);
+  EXPECT_EQ(*copies, (Shape{{4}, 4}));
+  // Where the weights don't fit one device it must be cut: two stages, two copies.
+  CostModel large = ModelOf({1, 1, 1, 1}, 4);
+  for (auto& layer : large.layers) layer.set_parameter_bytes(100);
+  large.memory_bytes = 500;  // weights and gradients: 200 a layer
+  EXPECT_EQ(*FullShape(large, pipeline, false, 4), (Shape{{2, 4}, 2}));
+  pipeline.set_stages(4);
+  EXPECT_EQ(*FullShape(large, pipeline, false, 4), (Shape{{1, 2, 3, 4}, 1}));
+}
+
+TEST(FullShapeTest, WhereFreedDevicesReplicateTheFirstShapeIsNoMeasure) {
+  v1alpha1::PipelineSpec pipeline;
+  pipeline.set_replicas(1);
+  pipeline.set_stages(4);
+  EXPECT_EQ(*FullShape(ModelOf({1, 1, 1, 27}, 4), pipeline, true, 3), (Shape{{4}, 2}));
 }
 
 TEST(JobTest, CostModelFollowsTheManifest) {
@@ -142,9 +170,45 @@ TEST(JobTest, CostModelFollowsTheManifest) {
   const CostModel model = MakeCostModel(spec, profile, 1);
   EXPECT_EQ(model.layers.size(), 2u);
   EXPECT_EQ(model.boundary, 1);
-  EXPECT_EQ(model.micro_batches, 4);
+  EXPECT_EQ(model.micro_batches, 8);
+  EXPECT_EQ(model.replicas, 2);
+  EXPECT_EQ(model.micro_batches_each(), 4);
   EXPECT_EQ(model.recompute, v1alpha1::Recompute::Always);
   EXPECT_EQ(model.schedule, v1alpha1::PipelineSchedule::OneForwardOneBackward);
+}
+
+/// Two layers, measured with 32 samples; the first puts out 1,000 bytes a sample.
+v1alpha1::ModelProfile ProfileOfSamples(int64_t train, int64_t test) {
+  v1alpha1::ModelProfile profile;
+  *profile.add_layers() = Layer(3);
+  profile.mutable_layers(0)->set_output_bytes(32'000);
+  *profile.add_layers() = Layer(6);
+  profile.set_micro_batch_size(32);
+  profile.set_device("cpu");
+  profile.set_train_samples(train);
+  profile.set_test_samples(test);
+  return profile;
+}
+
+TEST(JobTest, FrozenLayersCostNothingWhereTheirOutputsAreKept) {
+  v1alpha1::FreezePipeJobSpec spec;
+  spec.mutable_freeze()->mutable_cache()->set_memory_limit("100000");
+  ApplyDefaults(&spec);
+  const auto work = [&](const v1alpha1::ModelProfile& profile, int boundary) {
+    return MakeCostModel(spec, profile, boundary).frozen_work;
+  };
+  EXPECT_EQ(work(ProfileOfSamples(90, 10), 1), FrozenWork::kCached);
+  EXPECT_EQ(work(ProfileOfSamples(90, 10), 0), FrozenWork::kForward);
+  EXPECT_EQ(work(ProfileOfSamples(90, 11), 1), FrozenWork::kForward);
+  auto on_gpu = ProfileOfSamples(90, 10);
+  on_gpu.set_device("cuda:0");
+  EXPECT_EQ(work(on_gpu, 1), FrozenWork::kForward);
+  // New variants of each sample for ever; two of them: 2 x 45 + 10 samples.
+  spec.mutable_dataset()->mutable_augmentation()->set_random_horizontal_flip(true);
+  EXPECT_EQ(work(ProfileOfSamples(45, 10), 1), FrozenWork::kForward);
+  spec.mutable_freeze()->mutable_cache()->set_views(2);
+  EXPECT_EQ(work(ProfileOfSamples(45, 10), 1), FrozenWork::kCached);
+  EXPECT_EQ(work(ProfileOfSamples(46, 10), 1), FrozenWork::kForward);
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ double OneDeviceStepSeconds(const CostModel& model) {
   return StepSeconds(model, {static_cast<int>(model.layers.size())});
 }
 
-/// Best split for each number of stages that fits, ascending.
-std::vector<Candidate> FittingCandidates(const CostModel& model, int held) {
+/// Best split for each number of stages from `least` to `most` that fits, ascending.
+std::vector<Candidate> FittingCandidates(const CostModel& model, int least, int most) {
   std::vector<Candidate> candidates;
-  const int most = std::min(held, static_cast<int>(model.layers.size()));
-  for (int stages = 1; stages <= most; ++stages) {
+  most = std::min(most, static_cast<int>(model.layers.size()));
+  for (int stages = least; stages <= most; ++stages) {
     auto partition = PartitionInto(model, stages);
     if (!partition) continue;
     const double seconds = StepSeconds(model, *partition);
@@ -65,34 +65,76 @@ const Candidate& ForEfficiency(const std::vector<Candidate>& candidates, const C
   return candidates.front();
 }
 
+/// Stages that the objective asks for, of those that fit; not empty.
+const Candidate& ChooseStages(const std::vector<Candidate>& candidates, const CostModel& model,
+                              const v1alpha1::ReleaseSpec& release, const Baseline& baseline) {
+  switch (release.objective()) {
+    case v1alpha1::ReleaseObjective::Efficiency:
+      return ForEfficiency(candidates, model, release.min_efficiency());
+    case v1alpha1::ReleaseObjective::Time:
+      return Shortest(candidates);
+    default:
+      return ForShare(candidates, model, baseline, release.time_share());
+  }
+}
+
 }  // namespace
 
 Baseline MakeBaseline(const CostModel& model, const Partition& partition) {
   return {OneDeviceStepSeconds(model), StepSeconds(model, partition)};
 }
 
-std::optional<Partition> ChoosePartition(const CostModel& model,
-                                         const v1alpha1::ReleaseSpec& release,
-                                         const Baseline& baseline, int held) {
-  const auto candidates = FittingCandidates(model, held);
-  if (candidates.empty()) return std::nullopt;
-  switch (release.objective()) {
-    case v1alpha1::ReleaseObjective::Efficiency:
-      return ForEfficiency(candidates, model, release.min_efficiency()).partition;
-    case v1alpha1::ReleaseObjective::Time:
-      return Shortest(candidates).partition;
-    default:
-      return ForShare(candidates, model, baseline, release.time_share()).partition;
+std::vector<int> ReplicaCounts(int micro_batches, int devices) {
+  std::vector<int> counts;
+  for (int replicas = 1; replicas <= std::min(micro_batches, devices); ++replicas) {
+    if (micro_batches % replicas == 0) counts.push_back(replicas);
   }
+  return counts;
 }
 
-bool WorthRepartition(const CostModel& model, const Partition& from, const Partition& to,
-                      double min_gain) {
+std::optional<Shape> ShortestShape(const CostModel& model, const std::vector<int>& replicas,
+                                   int devices, int stages) {
+  std::optional<Shape> best;
+  double shortest = 0;
+  for (const int count : replicas) {
+    const CostModel each = WithReplicas(model, count);
+    const int held = devices / count;
+    if (stages > held) continue;
+    for (auto& candidate :
+         FittingCandidates(each, stages > 0 ? stages : 1, stages > 0 ? stages : held)) {
+      Shape shape{std::move(candidate.partition), count};
+      const double seconds = candidate.step_seconds;
+      const bool equal = best && std::abs(seconds - shortest) <= shortest * kRounding;
+      if (best && !(equal ? shape.devices() < best->devices() : seconds < shortest)) continue;
+      best = std::move(shape);
+      shortest = seconds;
+    }
+  }
+  return best;
+}
+
+std::optional<Shape> ChooseShape(const CostModel& model, const v1alpha1::ReleaseSpec& release,
+                                 const Baseline& baseline, int devices) {
+  const bool replicate = release.when_released() == v1alpha1::WhenReleased::Replicate;
+  const auto counts = ReplicaCounts(model.micro_batches, devices);
+  if (replicate && release.objective() == v1alpha1::ReleaseObjective::Time) {
+    return ShortestShape(model, counts, devices);
+  }
+  const auto candidates = FittingCandidates(model, 1, devices / model.replicas);
+  if (candidates.empty()) return std::nullopt;
+  const Candidate& chosen = ChooseStages(candidates, model, release, baseline);
+  if (!replicate) return Shape{chosen.partition, model.replicas};
+  std::vector<int> wider = counts;
+  std::erase_if(wider, [&](int count) { return count < model.replicas; });
+  return ShortestShape(model, wider, devices, chosen.stages());
+}
+
+bool WorthRepartition(const CostModel& model, const Shape& from, const Shape& to, double min_gain) {
   if (to == from) return false;
-  if (to.size() < from.size()) return true;
+  if (to.devices() < from.devices()) return true;
   // Even where no gain is asked for, moving layers must win something.
-  const double before = StepSeconds(model, from);
-  const double after = StepSeconds(model, to);
+  const double before = StepSeconds(WithReplicas(model, from.replicas), from.partition);
+  const double after = StepSeconds(WithReplicas(model, to.replicas), to.partition);
   return after < before && after <= before * (1 - min_gain) * (1 + kRounding);
 }
 

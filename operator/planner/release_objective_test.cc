@@ -41,6 +41,13 @@ CostModel TwelveLighterLayers() { return ModelOf(std::vector<double>(12, 2), 4);
 
 const Partition kFour = {3, 6, 9, 12};
 
+std::optional<Partition> ChoosePartition(const CostModel& model,
+                                         const v1alpha1::ReleaseSpec& release,
+                                         const Baseline& baseline, int held) {
+  const auto shape = ChooseShape(model, release, baseline, held);
+  return shape ? std::optional(shape->partition) : std::nullopt;
+}
+
 TEST(ReleaseObjectiveTest, BaselineIsOneDevicesWorkAndThePlansStep) {
   const Baseline baseline = MakeBaseline(TwelveLayers(), kFour);
   EXPECT_DOUBLE_EQ(baseline.work_seconds, 144);
@@ -115,16 +122,55 @@ TEST(ReleaseObjectiveTest, NothingFits) {
   EXPECT_EQ(ChoosePartition(model, Share(0.5), {144, 63}, 4), std::nullopt);
 }
 
+v1alpha1::ReleaseSpec Replicating(v1alpha1::ReleaseSpec release) {
+  release.set_when_released(v1alpha1::WhenReleased::Replicate);
+  return release;
+}
+
+TEST(ReplicateTest, ReplicasShareOutTheMicroBatchesEvenly) {
+  EXPECT_THAT(ReplicaCounts(4, 8), ElementsAre(1, 2, 4));
+  EXPECT_THAT(ReplicaCounts(6, 3), ElementsAre(1, 2, 3));
+  EXPECT_THAT(ReplicaCounts(4, 0), ElementsAre());
+}
+
+TEST(ReplicateTest, TimeChoosesStagesAndReplicasTogether) {
+  const auto time = Replicating(Release(v1alpha1::ReleaseObjective::Time));
+  // Four copies pay no bubble: 4 x 36 / 4. Where summing the gradients of 12 x 100 bytes takes
+  // long, it is better to cut: with 2 stages and 2 copies each sums half, with 4 stages none.
+  CostModel model = TwelveLayers();
+  EXPECT_EQ(*ChooseShape(model, time, {}, 4), (Shape{{12}, 4}));
+  for (auto& layer : model.layers) layer.set_parameter_bytes(100);
+  model.bytes_per_second = 100;  // 36 + 18 against 27 + 27 + 6 and 63
+  EXPECT_EQ(*ChooseShape(model, time, {}, 4), (Shape{{12}, 4}));
+  model.bytes_per_second = 50;  // 36 + 36 against 54 + 12 and 63
+  EXPECT_EQ(*ChooseShape(model, time, {}, 4), (Shape{{3, 6, 9, 12}, 1}));
+}
+
+TEST(ReplicateTest, TheOthersWidenTheStagesThatTheyChoose) {
+  const CostModel model = TwelveLighterLayers();
+  const Baseline baseline = MakeBaseline(TwelveLayers(), kFour);
+  EXPECT_EQ(*ChooseShape(model, Replicating(Share(0)), baseline, 4), (Shape{{6, 12}, 2}));
+  // Three stages of four devices: the fourth finds no use.
+  EXPECT_EQ(ChooseShape(model, Replicating(Share(0.5)), baseline, 4)->devices(), 3);
+  EXPECT_EQ(*ChooseShape(TwelveLayers(), Replicating(Efficiency(0.81)), baseline, 4),
+            (Shape{{12}, 4}));
+}
+
+TEST(ReplicateTest, ReplicasInForceStayWhereDevicesGoBack) {
+  const CostModel model = WithReplicas(TwelveLayers(), 2);
+  EXPECT_EQ(ChooseShape(model, Release(v1alpha1::ReleaseObjective::Time), {}, 5)->replicas, 2);
+}
+
 TEST(WorthRepartitionTest, ADeviceOrEnoughTime) {
   const CostModel model = TwelveLayers();
-  EXPECT_TRUE(WorthRepartition(model, kFour, {6, 12}, 0.03));
-  EXPECT_FALSE(WorthRepartition(model, kFour, kFour, 0));
+  EXPECT_TRUE(WorthRepartition(model, {kFour}, {{6, 12}}, 0.03));
+  EXPECT_FALSE(WorthRepartition(model, {kFour}, {kFour}, 0));
   // 36 + 3 x 12 = 72 against 63: 12.5 % less.
-  EXPECT_TRUE(WorthRepartition(model, {3, 6, 10, 12}, kFour, 0.12));
-  EXPECT_FALSE(WorthRepartition(model, {3, 6, 10, 12}, kFour, 0.13));
-  EXPECT_TRUE(WorthRepartition(model, {6, 12}, kFour, 0.3));
+  EXPECT_TRUE(WorthRepartition(model, {{3, 6, 10, 12}}, {kFour}, 0.12));
+  EXPECT_FALSE(WorthRepartition(model, {{3, 6, 10, 12}}, {kFour}, 0.13));
+  EXPECT_TRUE(WorthRepartition(model, {{6, 12}}, {kFour}, 0.3));
   // As long a step is no gain, also where none is asked for.
-  EXPECT_FALSE(WorthRepartition(model, {3, 6, 10, 12}, {4, 7, 10, 12}, 0));
+  EXPECT_FALSE(WorthRepartition(model, {{3, 6, 10, 12}}, {{4, 7, 10, 12}}, 0));
 }
 
 }  // namespace

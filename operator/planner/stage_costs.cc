@@ -11,7 +11,7 @@ double RecomputedShare(const CostModel& model) {
     case v1alpha1::Recompute::Always:
       return 1;
     case v1alpha1::Recompute::ExceptLast:
-      return (model.micro_batches - 1.0) / model.micro_batches;
+      return (model.micro_batches_each() - 1.0) / model.micro_batches_each();
     default:
       return 0;
   }
@@ -69,8 +69,8 @@ StageCosts::StageCosts(const CostModel& model) : model_(model) {
 int StageCosts::MicroBatchesInFlight(int stage, int stages) const {
   // GPipe starts no backward pass before the last forward pass; 1F1B as soon as the first
   // micro-batch is back.
-  if (model_.schedule == v1alpha1::PipelineSchedule::GPipe) return model_.micro_batches;
-  return std::min(model_.micro_batches, stages - stage);
+  if (model_.schedule == v1alpha1::PipelineSchedule::GPipe) return model_.micro_batches_each();
+  return std::min(model_.micro_batches_each(), stages - stage);
 }
 
 double StageCosts::Bytes(int first, int end, int in_flight) const {

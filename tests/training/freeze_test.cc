@@ -51,6 +51,15 @@ class Freeze : public testing::Test {
     return weights;
   }
 
+  /// But for the order of sums over replicas, with 64-bit numbers.
+  static void ExpectNearWeights(const Weights& actual, const Weights& expected) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (const auto& [name, tensor] : expected) {
+      const double difference = (actual.at(name) - tensor).abs().max().item<double>();
+      EXPECT_LE(difference, 1e-9 * tensor.abs().max().item<double>()) << name;
+    }
+  }
+
   worker::TestFolder folder_;
   v1alpha1::FreezePipeJobSpec spec_;
 };
@@ -186,12 +195,30 @@ TEST_F(Freeze, ReplicasFreezeTogetherAndReduceWhatIsStillActive) {
   spec_.mutable_pipeline()->set_replicas(2);
   const auto run = RunJob(folder_.path() / "run", spec_);
   ASSERT_EQ(run.exit_code, 0) << run.output;
-  const auto plain = TrainPlainly(spec_, log);
-  ASSERT_EQ(run.weights.size(), plain.weights.size());
-  for (const auto& [name, tensor] : plain.weights) {
-    const double difference = (run.weights.at(name) - tensor).abs().max().item<double>();
-    EXPECT_LE(difference, 1e-9 * tensor.abs().max().item<double>()) << name;
+  ExpectNearWeights(run.weights, TrainPlainly(spec_, log).weights);
+}
+
+TEST_F(Freeze, FreedDevicesWidenTheJob) {
+  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3), Entry(60, 75, 6)};
+  SetManual(log);
+  spec_.mutable_training()->set_precision(v1alpha1::Precision::Float64);
+  spec_.mutable_worker()->set_count(2);
+  spec_.mutable_pipeline()->set_stages(2);
+  spec_.mutable_release()->set_objective(v1alpha1::ReleaseObjective::Time);
+  spec_.mutable_release()->set_when_released(v1alpha1::WhenReleased::Replicate);
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  std::vector<std::pair<int, int>> shapes;  // stages, replicas
+  for (const auto& event : run.events) {
+    if (!event.has_plan_made()) continue;
+    const auto& stages = event.plan_made().stages();
+    shapes.emplace_back(stages.size(), stages[0].workers_size());
   }
+  EXPECT_EQ(shapes.front(), (std::pair{2, 1})) << run.output;
+  EXPECT_EQ(shapes.back(), (std::pair{1, 2})) << run.output;
+  EXPECT_EQ(run.summary.releases_size(), 0);
+  EXPECT_EQ(run.summary.restarts(), 0);
+  ExpectNearWeights(run.weights, TrainPlainly(spec_, log).weights);
 }
 
 TEST_F(Freeze, WhatThePolicyFroze_ReplayedAsManual_GivesTheSameWeights) {

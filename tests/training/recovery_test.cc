@@ -143,6 +143,8 @@ TEST_F(Recovery, AReplicaLostIsRestoredFromItsPeersMemory) {
 // No process is lost: the workers say themselves that a step failed, also in a generation that they
 // switched to.
 TEST_F(Recovery, ConnectionsThatBreakAfterARepartitionAreMadeAnew) {
+  // With frozen layers that cost nothing one worker would do.
+  spec_.mutable_freeze()->mutable_cache()->set_memory_limit("0");
   JobRun job(folder_.path() / "run", spec_);
   const auto done = job.Await([](const JobEvent& event) { return event.has_repartition_done(); });
   job.Await([&](const JobEvent& event) {

@@ -122,6 +122,8 @@ v1alpha1::ModelProfile ProfileModel(const JobContext& job) {
   v1alpha1::ModelProfile profile;
   profile.set_micro_batch_size(static_cast<int>(samples.size()));
   profile.set_device(job.device().str());
+  profile.set_train_samples(job.dataset().train_size());
+  profile.set_test_samples(job.dataset().test_size());
   at::Tensor value = job.ToInput(job.dataset().TrainImages(samples, job.seed(), 0));
   for (int i = 0; i < job.model().size(); ++i) {
     at::Tensor output;
