@@ -6,9 +6,24 @@
 
 namespace freezepipe::coordinator {
 
+namespace {
+
+void Scale(v1alpha1::LayerProfile& layer, double factor) {
+  layer.set_forward_seconds(factor * layer.forward_seconds());
+  layer.set_backward_seconds(factor * layer.backward_seconds());
+  if (layer.has_first_active_backward_seconds()) {
+    layer.set_first_active_backward_seconds(factor * layer.first_active_backward_seconds());
+  }
+}
+
+}  // namespace
+
 planner::CostModel CostsAt(const SessionState& state, int boundary) {
   auto model = planner::MakeCostModel(state.setup.spec, *state.profile, boundary);
   if (state.current) model.replicas = state.current->replicas();
+  for (size_t layer = 0; layer < state.layer_factors.size(); ++layer) {
+    Scale(model.layers[layer], state.layer_factors[layer]);
+  }
   // Workers on the CPUs of one machine share its memory.
   std::map<std::string, int> sharing;
   for (const auto& [id, worker] : state.workers) {

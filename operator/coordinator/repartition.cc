@@ -73,6 +73,7 @@ std::string WhyRepartition(const SessionState& state, int boundary) {
 
 void ConsiderRepartition(SessionState& state) {
   const int boundary = state.BoundaryAt(state.step);
+  const std::string why = std::exchange(state.drift_why, "");
   planner::PlanRequest request;
   request.model = CostsAt(state, boundary);
   request.release = state.setup.spec.release();
@@ -82,7 +83,8 @@ void ConsiderRepartition(SessionState& state) {
   const auto planned = planner::MakePlan(request);
   if (!planned) return;
 
-  BeginRepartition(state, NewPlan(state, *planned, boundary), WhyRepartition(state, boundary));
+  BeginRepartition(state, NewPlan(state, *planned, boundary),
+                   why.empty() ? WhyRepartition(state, boundary) : why);
 }
 
 void BeginRepartition(SessionState& state, v1alpha1::Plan plan, const std::string& why) {

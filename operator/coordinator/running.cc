@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operator/coordinator/drift.h"
 #include "operator/coordinator/finishing.h"
 #include "operator/coordinator/freezing.h"
 #include "operator/coordinator/hand_over.h"
@@ -107,13 +108,15 @@ void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report) {
   if (state.phase != Phase::kGathering) AdvanceTo(state, report.step());
   if (!state.collector.IsNews(report)) return;
   SayStageTimes(state, report);
-  auto window = state.collector.Add(report, plan->stages_size());
-  if (!window) return;
-  window->learning_rate =
-      LearningRateAt(state.setup.spec.training(), window->step - 1, state.setup.shape.total_steps);
-  SayWindow(state, *window);
-  state.windows.push_back(std::move(*window));
+  auto whole = state.collector.Add(report, plan->stages_size());
+  if (!whole) return;
+  auto& window = whole->statistics;
+  window.learning_rate =
+      LearningRateAt(state.setup.spec.training(), window.step - 1, state.setup.shape.total_steps);
+  SayWindow(state, window);
+  state.windows.push_back(std::move(window));
   RememberWindow(state);
+  WatchDrift(state, *whole);
   DecideFreeze(state);
 }
 

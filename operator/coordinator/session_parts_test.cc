@@ -96,6 +96,9 @@ v1alpha1::WindowReport Window(int generation, int stage, int step, int layer, do
   auto* statistic = report.add_statistics();
   statistic->set_layer(layer);
   statistic->set_value(value);
+  report.set_seconds(4);
+  report.set_forward_seconds(1);
+  report.set_backward_seconds(2);
   if (stage == 1) report.set_loss(0.5);
   return report;
 }
@@ -104,13 +107,16 @@ TEST(WindowCollector, JoinsTheStagesOfOneWindowAndGeneration) {
   WindowCollector collector(3);
   EXPECT_FALSE(collector.Add(Window(1, 1, 10, 2, 0.7), 2));
   EXPECT_FALSE(collector.Add(Window(2, 0, 10, 1, 0.1), 2));
-  const auto window = collector.Add(Window(1, 0, 10, 1, 0.3), 2);
-  ASSERT_TRUE(window);
-  EXPECT_EQ(window->step, 10);
-  EXPECT_EQ(window->loss, 0.5);
-  EXPECT_TRUE(std::isnan(window->values[0]));
-  EXPECT_EQ(window->values[1], 0.3);
-  EXPECT_EQ(window->values[2], 0.7);
+  const auto whole = collector.Add(Window(1, 0, 10, 1, 0.3), 2);
+  ASSERT_TRUE(whole);
+  const auto& window = whole->statistics;
+  EXPECT_EQ(window.step, 10);
+  EXPECT_EQ(window.loss, 0.5);
+  EXPECT_TRUE(std::isnan(window.values[0]));
+  EXPECT_EQ(window.values[1], 0.3);
+  EXPECT_EQ(window.values[2], 0.7);
+  EXPECT_EQ(whole->times.seconds, 4);
+  EXPECT_EQ(whole->times.busy_seconds, (std::vector<double>{3, 3}));
 }
 
 TEST(WindowCollector, GivesAWindowOnceAndAgainAfterARewind) {

@@ -173,8 +173,15 @@ struct SessionState {
   /// Boundaries that a notice was sent for.
   std::set<int> chosen_noticed;
   std::set<int> frozen_noticed;
-  /// Layers froze since the partition was last thought over.
+  /// Layers froze, or their times drifted, since the partition was last thought over.
   bool consider_repartition = false;
+  /// Why, if for drift.
+  std::string drift_why;
+  /// Of whole windows of one generation and boundary, see drift.h.
+  std::vector<planner::StageTimes> drift_windows;
+  std::pair<int, int> drift_windows_of;
+  /// How much more of a step's work each layer has than the profile says; empty: as it says.
+  std::vector<double> layer_factors;
   std::vector<planner::WindowStatistics> windows;
   WindowCollector collector;
   CheckpointLedger checkpoints;

@@ -7,18 +7,21 @@ namespace freezepipe::coordinator {
 
 WindowCollector::WindowCollector(int layers) : layers_(layers) {}
 
-std::optional<planner::WindowStatistics> WindowCollector::Add(const v1alpha1::WindowReport& report,
-                                                              int stages) {
+std::optional<WholeWindow> WindowCollector::Add(const v1alpha1::WindowReport& report, int stages) {
   if (report.step() <= last_step_) return std::nullopt;
   auto& reports = open_[{report.step(), report.generation()}];
   reports[report.stage()] = report;
   if (static_cast<int>(reports.size()) < stages) return std::nullopt;
 
-  planner::WindowStatistics window;
+  WholeWindow whole;
+  auto& window = whole.statistics;
   window.step = report.step();
   window.values.assign(layers_, std::numeric_limits<double>::quiet_NaN());
   for (const auto& [stage, part] : reports) {
     if (part.has_loss()) window.loss = part.loss();
+    whole.times.seconds = std::max(whole.times.seconds, part.seconds());
+    whole.times.busy_seconds.push_back(part.forward_seconds() + part.backward_seconds());
+    whole.computed_frozen |= part.has_cached_share() && part.cached_share() < 1;
     for (const auto& statistic : part.statistics()) {
       if (statistic.layer() >= 0 && statistic.layer() < layers_) {
         window.values[statistic.layer()] = statistic.value();
@@ -27,7 +30,7 @@ std::optional<planner::WindowStatistics> WindowCollector::Add(const v1alpha1::Wi
   }
   last_step_ = window.step;
   open_.erase(open_.begin(), open_.upper_bound({window.step, std::numeric_limits<int>::max()}));
-  return window;
+  return whole;
 }
 
 bool WindowCollector::IsNews(const v1alpha1::WindowReport& report) const {

@@ -7,8 +7,17 @@
 
 #include "freezepipe/v1alpha1/coordinator.pb.h"
 #include "operator/planner/freeze_policy.h"
+#include "operator/planner/stage_drift.h"
 
 namespace freezepipe::coordinator {
+
+struct WholeWindow {
+  /// Without a learning rate.
+  planner::WindowStatistics statistics;
+  planner::StageTimes times;
+  /// Some frozen layers were computed.
+  bool computed_frozen = false;
+};
 
 /// Joins what the stages report of one statistics window. A window is whole when every stage of its
 /// generation has reported; windows come out in the order of their steps, each once.
@@ -16,9 +25,8 @@ class WindowCollector {
  public:
   explicit WindowCollector(int layers);
 
-  /// `stages`: of the report's generation. The statistics without a learning rate, once the window
-  /// is whole.
-  std::optional<planner::WindowStatistics> Add(const v1alpha1::WindowReport& report, int stages);
+  /// `stages`: of the report's generation. Gives the window once it is whole.
+  std::optional<WholeWindow> Add(const v1alpha1::WindowReport& report, int stages);
 
   /// Windows up to this step are known.
   void SkipTo(int step) { last_step_ = step; }
