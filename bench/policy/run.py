@@ -26,43 +26,13 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import common
+import pretraining
 
-RECORD = 1 + 3072
-# plane and ship, car and truck, bird and frog, cat and dog, deer and horse
-PAIR_OF_CLASS = [0, 1, 2, 3, 4, 3, 2, 4, 0, 1]
 POLICIES = {
     "none": {"policy": "None"},
     "rule": {"policy": "GradientChange"},
     "linear": {"policy": "Schedule"},
 }
-
-
-def write_pretraining_data(source, folder):
-    """20,000 images that no setting trains on (the third and the fourth batch file), ten classes paired to five."""
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def paired(*names):
-        records = bytearray(b"".join((source / name).read_bytes() for name in names))
-        for at in range(0, len(records), RECORD):
-            records[at] = PAIR_OF_CLASS[records[at]]
-        return records
-
-    train = paired("data_batch_3.bin", "data_batch_4.bin")
-    part = 4_000 * RECORD  # the format wants five files
-    for k in range(5):
-        (folder / f"data_batch_{k + 1}.bin").write_bytes(train[k * part:(k + 1) * part])
-    (folder / "test_batch.bin").write_bytes(paired("test_batch.bin"))
-
-
-def pretrain(arguments, scratch):
-    data = scratch / "pretraining"
-    write_pretraining_data(arguments.cifar10, data)
-    spec = common.cifar_spec(data, train=20_000, epochs=15, lr=0.1)
-    spec["dataset"]["classes"] = [0, 1, 2, 3, 4]
-    spec["dataset"]["augmentation"] = {"randomCropPadding": 4, "randomHorizontalFlip": True}
-    summary, _ = common.run(spec, scratch / "pretrain", arguments.bin)
-    print(f"pretrained: {100 * summary['accuracy']:.1f} % on the paired classes", flush=True)
-    return scratch / "pretrain" / "output" / "model.safetensors"
 
 
 def setting_spec(arguments, setting, policy, seed, weights):
@@ -144,7 +114,7 @@ def main():
         scratch = pathlib.Path(scratch)
         costs = step_costs(arguments, scratch)
         print("ms a step by frozen layers: " + " ".join(f"{1e3 * cost:.1f}" for cost in costs), flush=True)
-        weights = pretrain(arguments, scratch) if "finetune" in arguments.settings else None
+        weights = pretraining.pretrain(arguments.cifar10, scratch, arguments.bin) if "finetune" in arguments.settings else None
         jobs = [
             ((setting, policy, seed), setting_spec(arguments, setting, policy, seed, weights))
             for setting in arguments.settings for seed in arguments.seeds for policy in arguments.policies
