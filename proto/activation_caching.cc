@@ -1,13 +1,12 @@
 #include "proto/activation_caching.h"
 
 #include <cstdlib>
-#include <string>
 
 namespace freezepipe {
 
-int64_t CacheBytes(const v1alpha1::ActivationCacheSpec& spec) {
+int64_t CacheBytes(const std::string& limit) {
   char* suffix = nullptr;
-  const int64_t number = std::strtoll(spec.memory_limit().c_str(), &suffix, 10);
+  const int64_t number = std::strtoll(limit.c_str(), &suffix, 10);
   const std::string units = "KMGT";
   const size_t unit = *suffix == '\0' ? std::string::npos : units.find(*suffix);
   return unit == std::string::npos ? number : number << (10 * (unit + 1));

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "freezepipe/v1alpha1/job.pb.h"
 
 namespace freezepipe {
 
-/// freeze.cache.memoryLimit in bytes; 0: no cache.
-int64_t CacheBytes(const v1alpha1::ActivationCacheSpec& spec);
+/// A freeze.cache.memoryLimit or diskLimit in bytes.
+int64_t CacheBytes(const std::string& limit);
 
 /// Images that the data set makes of a training sample once layers are frozen, so that what these
 /// put out is a function of sample and view; 0 where there is no end of them.

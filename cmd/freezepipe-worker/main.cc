@@ -146,6 +146,10 @@ int Main(int argc, char** argv) {
   train->add_option("--node", options.node, "Name of this machine, not given: its host name");
   train->add_option("--device", device, "cpu, cuda, cuda:N, or auto for cuda if there is one")
       ->capture_default_str();
+  train->add_option("--cache-memory", options.cache.memory,
+                    "Folder in memory for outputs of frozen layers, of the job's workers on this "
+                    "machine alone; not given: none are kept in memory");
+  train->add_option("--cache-disk", options.cache.disk, "The same on disk");
   train->callback([&] {
     options.coordinator = AddressFromEnvironment(coordinator);
     Train(options, device);

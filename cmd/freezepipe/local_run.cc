@@ -17,6 +17,7 @@
 #include "operator/cluster/local/worker_cores.h"
 #include "operator/coordinator/job_setup.h"
 #include "operator/report/json.h"
+#include "proto/activation_caching.h"
 
 namespace freezepipe::cli {
 namespace {
@@ -99,6 +100,7 @@ absl::Status LocalRun::Prepare(int port) {
   auto log = EventLog::Open(output_->events());
   if (!log.ok()) return log.status();
   recorder_.SetLog(*std::move(log));
+  MakeCacheFolders();
   return absl::OkStatus();
 }
 
@@ -137,10 +139,30 @@ cluster::LocalClusterOptions LocalRun::ClusterOptions() {
   options.log_directory = output_->logs();
   options.threads = plan_.job.spec().worker().threads();
   options.command = [this](int worker) {
-    return plan_.worker.TrainArguments(server_->port(), plan_.name, worker,
-                                       plan_.devices.at(worker));
+    auto arguments =
+        plan_.worker.TrainArguments(server_->port(), plan_.name, worker, plan_.devices.at(worker));
+    if (cache_memory_) {
+      arguments.insert(arguments.end(), {"--cache-memory", cache_memory_->path()});
+    }
+    if (cache_disk_) arguments.insert(arguments.end(), {"--cache-disk", cache_disk_->path()});
+    return arguments;
   };
   return options;
+}
+
+void LocalRun::MakeCacheFolders() {
+  const auto& freeze = plan_.job.spec().freeze();
+  if (freeze.policy() == v1alpha1::FreezePolicy::None) return;
+  const auto make = [&](const std::string& limit, const std::string& parent) {
+    if (CacheBytes(limit) == 0) return std::unique_ptr<ScratchFolder>();
+    auto made = ScratchFolder::Make(parent);
+    if (made.ok()) return *std::move(made);
+    view_.Say({absl::StrCat("outputs of frozen layers are not kept: ", made.status().message()),
+               Style::kWarning});
+    return std::unique_ptr<ScratchFolder>();
+  };
+  cache_memory_ = make(freeze.cache().memory_limit(), "/dev/shm");
+  cache_disk_ = make(freeze.cache().disk_limit(), std::filesystem::absolute(output_->path()));
 }
 
 void LocalRun::StopByPerson(int count) {

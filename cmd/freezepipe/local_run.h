@@ -10,6 +10,7 @@
 #include "cmd/freezepipe/record_file.h"
 #include "cmd/freezepipe/resume_point.h"
 #include "cmd/freezepipe/run_recorder.h"
+#include "cmd/freezepipe/scratch_folder.h"
 #include "cmd/freezepipe/stop_signals.h"
 #include "cmd/freezepipe/view/terminal_view.h"
 #include "cmd/freezepipe/worker_program.h"
@@ -45,6 +46,8 @@ class LocalRun {
  private:
   coordinator::JobSetup Setup() const;
   cluster::LocalClusterOptions ClusterOptions();
+  /// Folders that the workers share for what frozen layers put out.
+  void MakeCacheFolders();
   void StopByPerson(int count);
   /// Nothing of the job runs after it.
   void EndEverything();
@@ -62,6 +65,8 @@ class LocalRun {
   const double time_offset_;
   RunRecorder recorder_;
   RecordFile records_;
+  /// Null where nothing is to be kept.
+  std::unique_ptr<ScratchFolder> cache_memory_, cache_disk_;
   cluster::LocalCluster cluster_;
   std::unique_ptr<coordinator::CoordinatorServer> server_;
   std::unique_ptr<coordinator::SessionRunner> session_;

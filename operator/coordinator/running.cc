@@ -120,6 +120,16 @@ void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report) {
   DecideFreeze(state);
 }
 
+void OnCacheTooSlow(SessionState& state, int worker, const v1alpha1::CacheTooSlow& report) {
+  auto event = state.NewEvent();
+  auto* given_up = event.mutable_cache_given_up();
+  given_up->set_worker(worker);
+  given_up->set_level(report.level());
+  given_up->set_read_seconds(report.read_seconds());
+  given_up->set_computed_seconds(report.computed_seconds());
+  state.Say(std::move(event));
+}
+
 void OnEvaluation(SessionState& state, const v1alpha1::EvaluationReport& report) {
   auto event = state.NewEvent();
   auto* done = event.mutable_epoch_done();

@@ -12,6 +12,7 @@ void AdvanceTo(SessionState& state, int step);
 
 void OnStepReport(SessionState& state, const v1alpha1::StepReport& report);
 void OnWindowReport(SessionState& state, const v1alpha1::WindowReport& report);
+void OnCacheTooSlow(SessionState& state, int worker, const v1alpha1::CacheTooSlow& report);
 void OnEvaluation(SessionState& state, const v1alpha1::EvaluationReport& report);
 
 }  // namespace freezepipe::coordinator

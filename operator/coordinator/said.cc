@@ -85,6 +85,8 @@ void OnSaid(SessionState& state, int worker, const v1alpha1::WorkerMessage& mess
       return OnStepReport(state, message.step());
     case Kind::kWindow:
       return OnWindowReport(state, message.window());
+    case Kind::kCacheTooSlow:
+      return OnCacheTooSlow(state, worker, message.cache_too_slow());
     case Kind::kEvaluation:
       return OnEvaluation(state, message.evaluation());
     case Kind::kCheckpointWritten:

@@ -20,16 +20,32 @@ bool FitsMemory(const CostModel& model, const Partition& partition) {
   return true;
 }
 
+/// Part of an output's bytes that is kept. Autocast makes outputs of both sizes: counted whole.
+double StoredPart(const v1alpha1::FreezePipeJobSpec& spec) {
+  if (spec.freeze().cache().dtype() == v1alpha1::CacheType::Full) return 1;
+  switch (spec.training().precision()) {
+    case v1alpha1::Precision::Float64:
+      return 0.25;
+    case v1alpha1::Precision::BFloat16:
+      return 1;
+    default:
+      return 0.5;
+  }
+}
+
 /// The workers keep what layers [0, boundary) put out for all samples, on CPUs alone.
 bool KeepsOutputs(const v1alpha1::FreezePipeJobSpec& spec, const v1alpha1::ModelProfile& profile,
                   int boundary) {
   const int views = Views(spec);
   if (boundary == 0 || views == 0 || profile.device() != "cpu") return false;
-  const double sample_bytes =
-      static_cast<double>(profile.layers(boundary - 1).output_bytes()) / profile.micro_batch_size();
+  const double sample_bytes = StoredPart(spec) *
+                              static_cast<double>(profile.layers(boundary - 1).output_bytes()) /
+                              profile.micro_batch_size();
   const auto samples = views * profile.train_samples() + profile.test_samples();
-  return sample_bytes * static_cast<double>(samples) <=
-         static_cast<double>(CacheBytes(spec.freeze().cache()));
+  const auto& cache = spec.freeze().cache();
+  // In one of the two, whole.
+  const int64_t room = std::max(CacheBytes(cache.memory_limit()), CacheBytes(cache.disk_limit()));
+  return sample_bytes * static_cast<double>(samples) <= static_cast<double>(room);
 }
 
 }  // namespace

@@ -200,6 +200,15 @@ TEST(JobTest, FrozenLayersCostNothingWhereTheirOutputsAreKept) {
   EXPECT_EQ(work(ProfileOfSamples(90, 10), 1), FrozenWork::kCached);
   EXPECT_EQ(work(ProfileOfSamples(90, 10), 0), FrozenWork::kForward);
   EXPECT_EQ(work(ProfileOfSamples(90, 11), 1), FrozenWork::kForward);
+  auto& cache = *spec.mutable_freeze()->mutable_cache();
+  cache.set_dtype(v1alpha1::CacheType::BFloat16);
+  EXPECT_EQ(work(ProfileOfSamples(190, 10), 1), FrozenWork::kCached);
+  EXPECT_EQ(work(ProfileOfSamples(191, 10), 1), FrozenWork::kForward);
+  cache.set_dtype(v1alpha1::CacheType::Full);
+  cache.set_disk_limit("110000");
+  EXPECT_EQ(work(ProfileOfSamples(100, 10), 1), FrozenWork::kCached);
+  EXPECT_EQ(work(ProfileOfSamples(101, 10), 1), FrozenWork::kForward);
+  cache.set_disk_limit("0");
   auto on_gpu = ProfileOfSamples(90, 10);
   on_gpu.set_device("cuda:0");
   EXPECT_EQ(work(on_gpu, 1), FrozenWork::kForward);

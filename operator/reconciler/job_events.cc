@@ -102,6 +102,11 @@ std::optional<EventText> ToEventText(const JobEvent& event) {
     }
     case JobEvent::kFreezeMissed:
       return Normal("FreezeMissed", "Freeze", "a choice came too late to freeze any step");
+    case JobEvent::kCacheGivenUp:
+      return Normal("CacheGivenUp", "Cache",
+                    absl::StrCat("worker ", event.cache_given_up().worker(),
+                                 " computes outputs of layers [0, ", event.cache_given_up().level(),
+                                 ") again: to read them from the cache takes longer"));
     default:
       return std::nullopt;
   }

@@ -3,6 +3,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <numeric>
 
 #include "tests/training/job_run.h"
 #include "tests/training/plain_loop.h"
@@ -115,22 +119,115 @@ double CachedShareAtTheEnd(const RunResult& run) {
   return share;
 }
 
+/// Losses of training and evaluation, and the weights.
+void ExpectSameRun(const RunResult& actual, const RunResult& expected) {
+  ExpectSameLosses(actual.losses, expected.losses);
+  ExpectSameWeights(actual.weights, expected.weights);
+  ASSERT_EQ(actual.summary.epochs_size(), expected.summary.epochs_size());
+  for (int i = 0; i < actual.summary.epochs_size(); ++i) {
+    EXPECT_EQ(actual.summary.epochs(i).loss(), expected.summary.epochs(i).loss());
+  }
+}
+
 TEST_F(Freeze, OutputsOfFrozenLayersAreKeptAndChangeNothing) {
-  const std::vector<FreezeLogEntry> log = {Entry(4, 10, 3), Entry(60, 75, 4), Entry(90, 100, 6)};
-  SetManual(log);
+  SetManual({Entry(4, 10, 3), Entry(60, 75, 4), Entry(90, 100, 6)});
+  auto& cache = *spec_.mutable_freeze()->mutable_cache();
   const auto kept = RunJob(folder_.path() / "kept", spec_);
   ASSERT_EQ(kept.exit_code, 0) << kept.output;
   EXPECT_EQ(CachedShareAtTheEnd(kept), 1);
-  spec_.mutable_freeze()->mutable_cache()->set_memory_limit("0");
+  cache.set_memory_limit("0");
   const auto computed = RunJob(folder_.path() / "computed", spec_);
   ASSERT_EQ(computed.exit_code, 0) << computed.output;
   EXPECT_EQ(CachedShareAtTheEnd(computed), 0);
-  ExpectSameLosses(kept.losses, computed.losses);
-  ExpectSameWeights(kept.weights, computed.weights);
-  ASSERT_EQ(kept.summary.epochs_size(), computed.summary.epochs_size());
-  for (int i = 0; i < kept.summary.epochs_size(); ++i) {
-    EXPECT_EQ(kept.summary.epochs(i).loss(), computed.summary.epochs(i).loss());
+  ExpectSameRun(kept, computed);
+  cache.set_disk_limit("1Gi");
+  const auto on_disk = RunJob(folder_.path() / "disk", spec_);
+  ASSERT_EQ(on_disk.exit_code, 0) << on_disk.output;
+  EXPECT_EQ(CachedShareAtTheEnd(on_disk), 1);
+  ExpectSameRun(on_disk, computed);
+}
+
+/// The folder that worker 0 was told to share.
+fs::path CacheFolder(const fs::path& run, const std::string& option) {
+  std::ifstream log(run / "output" / "logs" / "worker-0.log");
+  for (std::string word; log >> word;) {
+    if (word == option && log >> word) return word;
   }
+  return {};
+}
+
+TEST_F(Freeze, NothingIsLeftOfTheCacheAfterTheRun) {
+  SetManual({Entry(4, 10, 3)});
+  spec_.mutable_training()->set_epochs(2);
+  spec_.mutable_freeze()->mutable_cache()->set_disk_limit("1Gi");
+  const auto run = RunJob(folder_.path() / "run", spec_);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const auto memory = CacheFolder(folder_.path() / "run", "--cache-memory");
+  const auto disk = CacheFolder(folder_.path() / "run", "--cache-disk");
+  EXPECT_EQ(memory.parent_path(), "/dev/shm");
+  EXPECT_EQ(disk.parent_path(), folder_.path() / "run" / "output");
+  EXPECT_FALSE(fs::exists(memory));
+  EXPECT_FALSE(fs::exists(disk));
+}
+
+TEST_F(Freeze, OutputsThatAreRoundedAreSoWhetherTheyAreKeptOrNot) {
+  SetManual({Entry(4, 10, 3), Entry(60, 75, 4), Entry(90, 100, 6)});
+  auto& cache = *spec_.mutable_freeze()->mutable_cache();
+  cache.set_dtype(v1alpha1::CacheType::BFloat16);
+  const auto kept = RunJob(folder_.path() / "kept", spec_);
+  ASSERT_EQ(kept.exit_code, 0) << kept.output;
+  EXPECT_EQ(CachedShareAtTheEnd(kept), 1);
+  cache.set_memory_limit("0");
+  spec_.mutable_worker()->set_count(2);  // other stages
+  const auto computed = RunJob(folder_.path() / "computed", spec_);
+  ASSERT_EQ(computed.exit_code, 0) << computed.output;
+  ExpectSameRun(kept, computed);
+}
+
+TEST_F(Freeze, ReplicasReadWhatTheOthersKept) {
+  SetManual({Entry(4, 10, 3)});
+  spec_.mutable_training()->set_epochs(4);
+  spec_.mutable_worker()->set_count(2);
+  spec_.mutable_pipeline()->set_replicas(2);
+  const auto kept = RunJob(folder_.path() / "kept", spec_);
+  ASSERT_EQ(kept.exit_code, 0) << kept.output;
+  // All samples but a few of short micro-batches were kept in the two epochs before. Of its own
+  // alone a replica would find few micro-batches whole.
+  std::vector<double> shares;
+  for (const auto& event : kept.events) {
+    if (event.has_stage_times() && event.step() > 40) {
+      shares.push_back(event.stage_times().cached_share());
+    }
+  }
+  ASSERT_GE(shares.size(), 30u);
+  EXPECT_GT(std::accumulate(shares.begin(), shares.end(), 0.0) / shares.size(), 0.8);
+  spec_.mutable_freeze()->mutable_cache()->set_memory_limit("0");
+  const auto computed = RunJob(folder_.path() / "computed", spec_);
+  ASSERT_EQ(computed.exit_code, 0) << computed.output;
+  ExpectSameRun(kept, computed);
+}
+
+TEST_F(Freeze, AWorkerThatIsReplacedReadsWhatTheOneBeforeKept) {
+  SetManual({Entry(4, 10, 3)});
+  spec_.mutable_worker()->set_count(1);
+  spec_.mutable_checkpoint()->set_interval_steps(20);
+  JobRun run(folder_.path() / "run", spec_);
+  run.Await([](const auto& event) { return event.checkpoint_done().step() >= 60; });
+  kill(run.WorkerPid(0), SIGKILL);
+  const auto result = run.Finish();
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  bool restored = false;
+  int steps = 0;
+  for (const auto& event : result.events) {
+    restored = restored || event.has_restored();
+    if (!restored || !event.has_stage_times()) continue;
+    ++steps;
+    // The last batch of an epoch, which is short, isn't kept.
+    if (event.step() % 20 != 0) {
+      EXPECT_GT(event.stage_times().cached_share(), 0.5) << event.step();
+    }
+  }
+  EXPECT_GE(steps, 20);
 }
 
 TEST_F(Freeze, WhatWouldNotFitForAllSamplesIsComputed) {

@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -16,7 +17,6 @@
 #include "proto/activation_caching.h"
 #include "proto/freeze_timing.h"
 #include "proto/learning_rate.h"
-#include "worker/freeze/available_memory.h"
 
 namespace freezepipe::worker {
 namespace {
@@ -150,10 +150,13 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
     reducer_ = std::make_unique<GradientReducer>(*generation_.stage_replicas(), parameters);
   }
 
-  if (stage_.cache() != nullptr && boundary != boundary_) {
-    stage_.cache()->SetLimit(CacheShare(boundary));
-  }
   boundary_ = boundary;
+  if (stage_.cache() != nullptr) {
+    const int first = stage_.layers().front()->index();
+    const int end = stage_.layers().back()->index() + 1;
+    stage_.cache()->BeginStep(log, boundary, first, std::clamp(boundary, first, end));
+    ReadAhead(step + 1);
+  }
 
   // 1. Forward and backward passes in the schedule's order.
   loss_ = at::zeros({}, at::TensorOptions().dtype(at::kDouble).device(job_.device()));
@@ -218,23 +221,23 @@ std::vector<int64_t> Pipeline::CacheKeys(const std::vector<int64_t>& samples, in
   return keys;
 }
 
-int64_t Pipeline::CacheShare(int boundary) const {
-  if (stage_.layers().front()->index() >= boundary) return 0;
-  int64_t holders = 0;
-  for (const auto& stage : generation_.plan().stages()) {
-    if (stage.first_layer() < boundary) holders += generation_.replicas();
+void Pipeline::ReadAhead(int step) const {
+  if (step >= job_.total_steps()) return;
+  const Batch batch = MakeBatch(step);
+  for (const int micro_batch : batch.micro_batches) {
+    stage_.cache()->WillNeed(CacheKeys(SamplesOf(batch, micro_batch), EpochOfImages(step)));
   }
-  // Where there is less, as in a container, half of what is left.
-  return std::min(CacheBytes(job_.spec().freeze().cache()) / holders,
-                  stage_.cache()->bytes() + AvailableMemory() / 2);
+}
+
+int Pipeline::EpochOfImages(int step) const {
+  return AugmentationEpoch(job_.spec(), boundary_, step / job_.sampler().steps_per_epoch());
 }
 
 void Pipeline::Forward(int step, const Batch& batch, int micro_batch, StepOutcome* outcome) {
   double& waited = outcome->seconds.wait;
   const Stopwatch watch(&outcome->seconds.forward, &waited);
   const auto samples = SamplesOf(batch, micro_batch);
-  const int epoch =
-      AugmentationEpoch(job_.spec(), boundary_, step / job_.sampler().steps_per_epoch());
+  const int epoch = EpochOfImages(step);
   StageInput input{.load = {}, .cache_keys = CacheKeys(samples, epoch)};
   if (activations_ != nullptr) {
     input.load = [tensor =

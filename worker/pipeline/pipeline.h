@@ -77,8 +77,10 @@ class Pipeline {
 
   /// Names of training samples in the activation cache; none where their outputs aren't kept.
   std::vector<int64_t> CacheKeys(const std::vector<int64_t>& samples, int epoch) const;
-  /// This worker's share of the memory for it.
-  int64_t CacheShare(int boundary) const;
+  /// Of the images that training samples get in this step.
+  int EpochOfImages(int step) const;
+  /// Has the cache read ahead what this step will need.
+  void ReadAhead(int step) const;
   void Forward(int step, const Batch& batch, int micro_batch, StepOutcome* outcome);
   void Backward(int micro_batch, StepOutcome* outcome);
   /// Gradient of the loss by the stage's output; adds to the step's loss.

@@ -5,10 +5,12 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "worker/freeze/stored_type.h"
 #include "worker/model/seed.h"
 
 namespace freezepipe::worker {
@@ -98,6 +100,10 @@ at::Tensor Stage::Run(size_t first, size_t end, at::Tensor value, ForwardContext
                                                 static_cast<uint64_t>(context.micro_batch)}));
     }
     value = layer.module().Forward(value, context);
+    if (layer.frozen()) {
+      // Each of them, so that it doesn't matter from which level a row was read.
+      value = RoundToStored(job_.spec().freeze().cache().dtype(), value);
+    }
   }
   return value;
 }
@@ -114,12 +120,9 @@ at::Tensor Stage::RunFrozen(const StageInput& input) {
   }
   const int first = layers_.front()->index();
   const int end = first + static_cast<int>(active);
-  // What another stage of this worker had is of use as far as it lies within this one.
+  const auto begin = std::chrono::steady_clock::now();
   std::set<int> levels;
-  for (const int64_t key : input.cache_keys) {
-    const int level = cache_->LevelOf(key);
-    levels.insert(level > first && level <= end ? level : first);
-  }
+  for (const int64_t key : input.cache_keys) levels.insert(cache_->LevelOf(key));
   const int lowest = *levels.begin();
   at::Tensor value;
   if (lowest == first) {
@@ -136,9 +139,13 @@ at::Tensor Stage::RunFrozen(const StageInput& input) {
   }
   value = Run(from - first, active, value, context);
   cache_use_.rows += value.size(0);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds_a_row = seconds.count() / static_cast<double>(value.size(0));
   if (lowest < end) {
-    cache_->Write(input.cache_keys, end, value);
+    cache_->OnComputed(seconds_a_row);
+    cache_->Write(input.cache_keys, value);
   } else {
+    cache_->OnRead(seconds_a_row);
     cache_use_.read += value.size(0);
   }
   return value;

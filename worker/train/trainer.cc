@@ -4,6 +4,7 @@
 
 #include "proto/activation_caching.h"
 #include "proto/freeze_timing.h"
+#include "worker/freeze/available_memory.h"
 
 namespace freezepipe::worker {
 namespace {
@@ -27,18 +28,29 @@ v1alpha1::FreezeLogEntry NewEntry(const StepHeader& header) {
   return entry;
 }
 
-std::unique_ptr<ActivationCache> MakeCache(const JobContext& job) {
+/// Null where there is none.
+std::unique_ptr<ActivationCache> MakeCache(const JobContext& job, const CacheFolders& folders) {
   // From a GPU's memory and back costs more than most layers: not before it is measured there.
-  if (CacheBytes(job.spec().freeze().cache()) == 0 || !job.device().is_cpu()) return nullptr;
+  if (!job.device().is_cpu()) return nullptr;
+  const auto& spec = job.spec().freeze().cache();
+  std::vector<CacheTier> tiers;
+  const auto add = [&](const std::string& folder, const std::string& limit, auto medium) {
+    if (folder.empty() || CacheBytes(limit) == 0) return;
+    tiers.emplace_back(folder, CacheBytes(limit), medium, [] { return AvailableMemory(); });
+  };
+  add(folders.memory, spec.memory_limit(), CacheTier::Medium::kMemory);
+  add(folders.disk, spec.disk_limit(), CacheTier::Medium::kDisk);
+  if (tiers.empty()) return nullptr;
   const Dataset& data = job.dataset();
-  return std::make_unique<ActivationCache>(job.views() * data.train_size() + data.test_size());
+  return std::make_unique<ActivationCache>(job.views() * data.train_size() + data.test_size(),
+                                           std::move(tiers), spec.dtype());
 }
 
 }  // namespace
 
 Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoints,
-                 HeldLayers& held, LeadOrders& orders, TakePreparation take_preparation,
-                 Reporter::Say say)
+                 const CacheFolders& cache, HeldLayers& held, LeadOrders& orders,
+                 TakePreparation take_preparation, Reporter::Say say)
     : job_(job),
       worker_(worker),
       held_(held),
@@ -48,7 +60,7 @@ Trainer::Trainer(const JobContext& job, int worker, const std::string& checkpoin
       reporter_(job, say_),
       writes_checkpoints_(!checkpoints.empty()),
       writer_(checkpoints),
-      cache_(MakeCache(job)) {}
+      cache_(MakeCache(job, cache)) {}
 
 void Trainer::Abort() {
   abort_requested_ = true;
@@ -72,8 +84,6 @@ void Trainer::SetLog(FreezeLog log) {
 void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Start& start) {
   const auto generation = preparation->TakeGeneration();
   SetLog({start.freeze_log().begin(), start.freeze_log().end()});
-  // Layers that froze after the step which training goes back to may freeze otherwise now.
-  if (cache_ != nullptr) cache_->DropAbove(BoundaryAt(log_, start.step()));
   reporter_.Reset();
   orders_.Clear();
   auto layers =
@@ -277,8 +287,20 @@ void Trainer::Step() {
     reporter_.OnEvaluation(*generation_, *stage_, step_, evaluation, SecondsSince(step_end_));
     step_end_ = std::chrono::steady_clock::now();
   }
+  if (cache_ != nullptr) SayTooSlow();
   const int interval = job_.spec().checkpoint().interval_steps();
   if (interval > 0 && step_ % interval == 0) Checkpoint();
+}
+
+void Trainer::SayTooSlow() {
+  const auto found = cache_->TakeTooSlow();
+  if (!found) return;
+  WorkerMessage message;
+  auto& slow = *message.mutable_cache_too_slow();
+  slow.set_level(found->level);
+  slow.set_read_seconds(found->seconds.read);
+  slow.set_computed_seconds(found->seconds.computed);
+  say_(std::move(message));
 }
 
 void Trainer::Checkpoint() {

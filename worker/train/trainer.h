@@ -16,6 +16,13 @@
 
 namespace freezepipe::worker {
 
+/// Where the activation cache's files are, the same for all the job's workers on this machine;
+/// empty: none.
+struct CacheFolders {
+  std::string memory;
+  std::string disk;
+};
+
 /// Trains from step to step, from one generation to the next, until the run ends, a stop is
 /// ordered, this worker is left without a stage, or a step fails.
 class Trainer {
@@ -24,8 +31,9 @@ class Trainer {
   using TakePreparation = std::function<std::shared_ptr<Preparation>(int generation)>;
 
   /// `checkpoints`: empty if none are to be written.
-  Trainer(const JobContext& job, int worker, const std::string& checkpoints, HeldLayers& held,
-          LeadOrders& orders, TakePreparation take_preparation, Reporter::Say say);
+  Trainer(const JobContext& job, int worker, const std::string& checkpoints,
+          const CacheFolders& cache, HeldLayers& held, LeadOrders& orders,
+          TakePreparation take_preparation, Reporter::Say say);
 
   /// Returns when there is nothing left to do here. Throws TransportError when a step can't be
   /// finished: the layers held are then as before that step.
@@ -62,6 +70,7 @@ class Trainer {
   void SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry);
   void Switch(int generation);
   void Step();
+  void SayTooSlow();
   void Checkpoint();
   void Finish();
   void SetLog(FreezeLog log);

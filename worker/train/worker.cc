@@ -197,7 +197,7 @@ void Worker::Welcome(const v1alpha1::Welcome& welcome) {
     at::set_num_threads(welcome.spec().worker().threads());
     auto job = std::make_unique<JobContext>(welcome.spec(), options_.device);
     auto trainer = std::make_unique<Trainer>(
-        *job, options_.worker, welcome.checkpoint_directory(), held_, lead_orders_,
+        *job, options_.worker, welcome.checkpoint_directory(), options_.cache, held_, lead_orders_,
         [this](int generation) { return TakePreparation(generation); },
         [this](WorkerMessage message) { Say(std::move(message)); });
     const std::lock_guard lock(mutex_);

@@ -26,6 +26,7 @@ struct WorkerOptions {
   at::Device device = at::kCPU;
   /// Of the device.
   int64_t memory_bytes = 0;
+  CacheFolders cache;
 };
 
 /// One device's process: carries out the coordinator's orders until it is released or the job is

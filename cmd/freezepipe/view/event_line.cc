@@ -113,6 +113,15 @@ std::optional<StyledLine> Describe(const JobEvent& event, const JobView& view, D
                           Counted(restored.steps_lost(), "step"), restored.source()),
           Style::kWarning};
     }
+    case JobEvent::kCacheGivenUp: {
+      const auto& cache = event.cache_given_up();
+      return StyledLine{
+          absl::StrFormat("worker %d computes the outputs of layers up to %s again: %.2g ms a "
+                          "sample, to read them from the cache takes %.2g ms",
+                          cache.worker(), view.LayerName(cache.level() - 1),
+                          cache.computed_seconds() * 1000, cache.read_seconds() * 1000),
+          Style::kDim};
+    }
     case JobEvent::kEpochDone: {
       const auto& epoch = event.epoch_done();
       return StyledLine{

@@ -61,6 +61,13 @@ TEST(EventLineTest, SaysWhatBecomesOfWorkers) {
             "   0:00  going on from step 80 (1 step again), state from Checkpoint");
 }
 
+TEST(EventLineTest, SaysThatTheCacheIsTooSlow) {
+  EXPECT_EQ(Line(R"({"cacheGivenUp": {"worker": 1, "level": 2, "readSeconds": 0.0034,
+                "computedSeconds": 0.002}})"),
+            "   0:00  worker 1 computes the outputs of layers up to conv2 again: 2 ms a sample, to "
+            "read them from the cache takes 3.4 ms");
+}
+
 TEST(EventLineTest, SaysHowAnEpochWent) {
   EXPECT_EQ(Line(R"({"epochDone": {"epoch": 2, "accuracy": 0.9134, "loss": 0.25,
                 "trainingLoss": 0.125}})"),
