@@ -27,6 +27,16 @@ constexpr int kTokenLifetime = 3600;
 /// Kueue would count a pod with it as a workload of its own, beside the job.
 constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 constexpr char kCheckpointVolume[] = "freezepipe-checkpoints";
+struct CacheVolume {
+  const char* name;
+  const char* medium;  // null: the node's disk
+  const char* mount;
+  const char* argument;  // of the worker
+};
+constexpr CacheVolume kMemoryCache{"freezepipe-cache-memory", "Memory", "/freezepipe/cache-memory",
+                                   "--cache-memory"};
+constexpr CacheVolume kDiskCache{"freezepipe-cache-disk", nullptr, "/freezepipe/cache-disk",
+                                 "--cache-disk"};
 /// A node that doesn't answer is given up after so long, seconds.
 constexpr int kLostNodeToleration = 10;
 constexpr char kThreadsVariable[] = "OMP_NUM_THREADS";
@@ -104,6 +114,24 @@ void MountCheckpoints(const Json& job, Json& spec) {
       {{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
   WorkerContainer(spec)["volumeMounts"].push_back(
       {{"name", kCheckpointVolume}, {"mountPath", kCheckpointMount}});
+}
+
+/// A volume of the pod's own for outputs of frozen layers, if the job wants them kept there. At a
+/// place where no template mounts anything: what others share isn't for it.
+void AddCacheVolume(const Json& limit, const CacheVolume& volume, Json& spec) {
+  if (limit == "0") return;
+  Json source = Json::object();
+  if (volume.medium != nullptr) source["medium"] = volume.medium;
+  spec["volumes"].push_back({{"name", volume.name}, {"emptyDir", std::move(source)}});
+  Json& container = WorkerContainer(spec);
+  container["volumeMounts"].push_back({{"name", volume.name}, {"mountPath", volume.mount}});
+  container["args"].push_back(volume.argument);
+  container["args"].push_back(volume.mount);
+}
+
+void AddCacheVolumes(const Json& job, Json& spec) {
+  AddCacheVolume(At(job, "/spec/freeze/cache/memoryLimit", "0"), kMemoryCache, spec);
+  AddCacheVolume(At(job, "/spec/freeze/cache/diskLimit", "0"), kDiskCache, spec);
 }
 
 Json Metadata(const Json& job, const std::string& name) {
@@ -203,6 +231,7 @@ Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& o
   container["env"].push_back(FieldVariable(kAddressVariable, "status.podIP"));
   container["env"].push_back(FieldVariable(kNodeVariable, "spec.nodeName"));
   AddIdentity(pod["spec"], options);
+  AddCacheVolumes(job, pod["spec"]);
   return pod;
 }
 

@@ -88,6 +88,27 @@ TEST(JobPod, KnowsTheCoordinatorAndIsKnownByItsToken) {
               Contains(Json{{"name", "FREEZEPIPE_TOKEN_FILE"}, {"value", folder + "/token"}}));
 }
 
+TEST(JobPod, HasRoomForOutputsOfFrozenLayersWhereTheJobWantsIt) {
+  Json job = TestJob({{"spec", {{"volumes", {{{"name", "data"}}}}}}});
+  job["spec"]["freeze"]["cache"] = {{"memoryLimit", "1Gi"}, {"diskLimit", "0"}};
+  Json spec = MakeWorkerPod(job, 0, 0, kOptions)["spec"];
+  ASSERT_EQ(spec["volumes"].size(), 2u);
+  EXPECT_EQ(spec["volumes"][1]["emptyDir"], (Json{{"medium", "Memory"}}));
+  Json container = spec["containers"][0];
+  ASSERT_EQ(container["volumeMounts"].size(), 1u);
+  EXPECT_EQ(container["volumeMounts"][0]["name"], spec["volumes"][1]["name"]);
+  EXPECT_THAT(container["args"].get<std::vector<std::string>>(), Contains("--cache-memory"));
+  EXPECT_EQ(container["args"].back(), container["volumeMounts"][0]["mountPath"]);
+
+  job["spec"]["freeze"]["cache"] = {{"memoryLimit", "0"}, {"diskLimit", "20Gi"}};
+  spec = MakeWorkerPod(job, 0, 0, kOptions)["spec"];
+  ASSERT_EQ(spec["volumes"].size(), 2u);
+  EXPECT_EQ(spec["volumes"][1]["emptyDir"], Json::object());
+  container = spec["containers"][0];
+  EXPECT_EQ(container["args"][container["args"].size() - 2], "--cache-disk");
+  EXPECT_EQ(container["args"].back(), container["volumeMounts"][0]["mountPath"]);
+}
+
 TEST(JobPod, SaysWhoseItIs) {
   EXPECT_EQ(JobId(TestJob()), "train/fashion/3f2a9c1d-0000-0000-0000-1");
   EXPECT_EQ(JobIdOf(MakeWorkerPod(TestJob(), 0, 0, kOptions)), JobId(TestJob()));
