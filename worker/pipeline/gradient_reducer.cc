@@ -18,18 +18,27 @@ at::Tensor& GradientOf(const at::Tensor& parameter) {
   return gradient;
 }
 
+/// Its numbers as they lie in memory, which is dense: autograd keeps to the parameter's order.
+at::Tensor InMemoryOrder(const at::Tensor& gradient) {
+  return gradient.as_strided({gradient.numel()}, {1});
+}
+
 }  // namespace
 
-GradientReducer::GradientReducer(Group& replicas, const std::vector<at::Tensor>& parameters)
+GradientReducer::GradientReducer(Group& replicas, const std::vector<at::Tensor>& parameters,
+                                 bool share_memory)
     : replicas_(replicas) {
   int64_t bytes = kBucketBytes;
+  int64_t count = 0;
   for (const auto& parameter : parameters) {
     if (bytes >= kBucketBytes) {
-      buckets_.emplace_back();
+      buckets_.emplace_back().begin = count;
       bytes = 0;
     }
     bytes += static_cast<int64_t>(parameter.nbytes());
+    count += parameter.numel();
     buckets_.back().parameters.push_back(parameter);
+    buckets_.back().count += parameter.numel();
     auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
     const size_t bucket = buckets_.size() - 1;
     const auto key =
@@ -39,6 +48,9 @@ GradientReducer::GradientReducer(Group& replicas, const std::vector<at::Tensor>&
               return outputs;
             }));
     hooks_.push_back({std::move(accumulator), key});
+  }
+  if (share_memory && count > 0) {
+    shared_ = std::make_unique<SharedSum>(replicas, count, parameters.front().scalar_type());
   }
 }
 
@@ -69,10 +81,16 @@ void GradientReducer::Launch(Bucket& bucket) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
   for (const auto& parameter : bucket.parameters) {
-    parts.push_back(GradientOf(parameter).reshape({-1}));
+    parts.push_back(InMemoryOrder(GradientOf(parameter)));
   }
-  bucket.flat = at::cat(parts);
-  bucket.handle = replicas_.AllReduce(bucket.flat);
+  if (shared_ != nullptr) {
+    at::Tensor own = shared_->own().narrow(0, bucket.begin, bucket.count);
+    at::cat_out(own, parts);
+    bucket.handle = shared_->Publish();
+  } else {
+    bucket.flat = at::cat(parts);
+    bucket.handle = replicas_.AllReduce(bucket.flat);
+  }
 }
 
 void GradientReducer::Finish() {
@@ -84,13 +102,17 @@ void GradientReducer::Finish() {
     bucket.handle.Wait();
     int64_t offset = 0;
     for (const auto& parameter : bucket.parameters) {
-      const int64_t count = parameter.numel();
-      auto& gradient = GradientOf(parameter);
-      gradient.copy_(bucket.flat.narrow(0, offset, count).view(gradient.sizes()));
-      offset += count;
+      const auto gradient = InMemoryOrder(GradientOf(parameter));
+      if (shared_ != nullptr) {
+        shared_->SumInto(gradient, bucket.begin + offset);
+      } else {
+        gradient.copy_(bucket.flat.narrow(0, offset, gradient.numel()));
+      }
+      offset += gradient.numel();
     }
     bucket.flat.reset();
   }
+  if (shared_ != nullptr) shared_->Turn();
 }
 
 }  // namespace freezepipe::worker

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "worker/transport/group.h"
+#include "worker/transport/shared_sum.h"
 
 namespace freezepipe::worker {
 
@@ -16,8 +17,9 @@ namespace freezepipe::worker {
 class GradientReducer {
  public:
   /// Parameters in the order in which backward completes them. Lives as long as this set of active
-  /// layers.
-  GradientReducer(Group& replicas, const std::vector<at::Tensor>& parameters);
+  /// layers. `share_memory`: the replicas see each other's memory. All of them make it at the same
+  /// time.
+  GradientReducer(Group& replicas, const std::vector<at::Tensor>& parameters, bool share_memory);
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
@@ -32,6 +34,8 @@ class GradientReducer {
   struct Bucket {
     std::vector<at::Tensor> parameters;
     size_t missing = 0;
+    int64_t begin = 0;  // among the numbers of all buckets
+    int64_t count = 0;
     at::Tensor flat;
     Handle handle;
   };
@@ -45,6 +49,7 @@ class GradientReducer {
   void Launch(Bucket& bucket);
 
   Group& replicas_;
+  std::unique_ptr<SharedSum> shared_;  // null: through the group
   std::vector<Bucket> buckets_;
   std::vector<Hook> hooks_;
   bool armed_ = false;

@@ -147,7 +147,8 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
       parameters.insert(parameters.end(), (*layer)->parameters().rbegin(),
                         (*layer)->parameters().rend());
     }
-    reducer_ = std::make_unique<GradientReducer>(*generation_.stage_replicas(), parameters);
+    reducer_ = std::make_unique<GradientReducer>(*generation_.stage_replicas(), parameters,
+                                                 generation_.replicas_share_memory());
   }
 
   boundary_ = boundary;
@@ -177,7 +178,10 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
 
   // 2. What other workers must add: the last point where the step can fail.
   if (generation_.last_stage()) {
-    SumOverReplicas(loss_);
+    {
+      const Stopwatch watch(&outcome.seconds.wait);
+      SumOverReplicas(loss_);
+    }
     outcome.loss = loss_.item<double>();
     if (!std::isfinite(outcome.loss)) {
       throw NotFiniteError("loss is not finite at step " + std::to_string(step));

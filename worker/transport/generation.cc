@@ -28,6 +28,18 @@ std::vector<int> WorkersByRank(const v1alpha1::Plan& plan) {
   return workers;
 }
 
+/// Every rank sees the memory of every other.
+bool AllShareMemory(Group& group) {
+  std::vector<int> peers;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    if (rank != group.rank()) peers.push_back(rank);
+  }
+  const auto sharing = at::zeros({1}, at::kLong);
+  sharing.fill_(static_cast<int64_t>(PeersSharingMemory(group, peers).size()));
+  group.AllReduce(sharing).Wait();
+  return sharing.item<int64_t>() == int64_t{group.size()} * (group.size() - 1);
+}
+
 }  // namespace
 
 Generation::Generation(v1alpha1::Plan plan, int worker, BackendFactory& control,
@@ -94,6 +106,7 @@ void Generation::Greet(at::Device device) {
   if (!first_stage()) neighbours.push_back(rank - 1);
   if (!last_stage()) neighbours.push_back(rank + 1);
   sharing_ = PeersSharingMemory(world(), neighbours);
+  if (stage_replicas_ != nullptr) replicas_share_memory_ = AllShareMemory(*stage_replicas_);
 }
 
 void Generation::Abort() {

@@ -53,6 +53,8 @@ class Generation {
   bool shares_memory_with(int rank) const { return sharing_.contains(rank); }
   /// This stage's replicas, ranks as replica numbers, on the training device; null if there is one.
   Group* stage_replicas() const { return stage_replicas_.get(); }
+  /// Whether all of them can sum CPU tensors through memory instead.
+  bool replicas_share_memory() const { return replicas_share_memory_; }
 
   /// Makes every wait in these groups throw. From any thread.
   void Abort();
@@ -65,6 +67,7 @@ class Generation {
   std::vector<int> workers_;  // by transfer rank
   std::unique_ptr<Group> transfer_, world_, forward_, backward_, stage_replicas_;
   std::set<int> sharing_;
+  bool replicas_share_memory_ = false;
 };
 
 }  // namespace freezepipe::worker

@@ -1,5 +1,7 @@
 // Two workers of a plan in one process, over Gloo on the loopback.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +10,7 @@
 
 #include "worker/transport/channel.h"
 #include "worker/transport/generation.h"
+#include "worker/transport/shared_sum.h"
 
 namespace freezepipe::worker {
 namespace {
@@ -52,6 +55,37 @@ TEST_F(Transport, PositionsFollowThePlan) {
   Form(2, 2);
   EXPECT_TRUE(workers_[0]->lead());
   EXPECT_EQ(workers_[1]->position().replica, 1);
+}
+
+TEST_F(Transport, ReplicasSumThroughMemory) {
+  Form(1, 2);
+  ASSERT_TRUE(workers_[0]->replicas_share_memory());
+  ASSERT_TRUE(workers_[1]->replicas_share_memory());
+  constexpr int kTurns = 20, kCount = 1000;
+  const auto numbers = [](int rank, int turn) {
+    return at::arange(kCount, at::kFloat).mul_(rank + 1).add_(0.1 * turn);
+  };
+  const auto run = [&](int rank) {
+    SharedSum sum(*workers_[rank]->stage_replicas(), kCount, at::kFloat);
+    std::vector<at::Tensor> results;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      sum.own().copy_(numbers(rank, turn));
+      sum.Publish().Wait();
+      // In two parts; whoever is quicker goes on to the next turn meanwhile.
+      results.push_back(at::empty({kCount}, at::kFloat));
+      sum.SumInto(results.back().narrow(0, 0, 300), 0);
+      sum.SumInto(results.back().narrow(0, 300, kCount - 300), 300);
+      sum.Turn();
+    }
+    return results;
+  };
+  auto other = std::async(std::launch::async, run, 1);
+  const auto first = run(0), second = other.get();
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const auto expected = numbers(0, turn) + numbers(1, turn);
+    EXPECT_TRUE(at::equal(first[turn], expected)) << turn;
+    EXPECT_TRUE(at::equal(second[turn], expected)) << turn;
+  }
 }
 
 class Tensors : public Transport, public testing::WithParamInterface<bool> {};
