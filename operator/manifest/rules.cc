@@ -38,7 +38,7 @@ const std::map<std::string, Twin, std::less<>>& Twins() {
   using namespace v1alpha1;  // NOLINT: the types of one table
   static const auto* const kTwins = new std::map<std::string, Twin, std::less<>>{
       {"stages-fit-workers", On<FreezePipeJobSpec>([](const auto& s) {
-         return s.pipeline().stages() * s.pipeline().replicas() <= s.worker().count();
+         return s.pipeline().stages() * std::max(s.pipeline().replicas(), 1) <= s.worker().count();
        })},
       {"replicas-fit-workers", On<FreezePipeJobSpec>([](const auto& s) {
          return s.pipeline().replicas() <= s.worker().count();
