@@ -12,12 +12,6 @@ namespace {
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
-std::vector<HeldWorker> Idle(int workers) {
-  std::vector<HeldWorker> held;
-  for (int w = 0; w < workers; ++w) held.push_back({w, "node", {}});
-  return held;
-}
-
 /// Twelve layers of 3 s on four workers, three layers each.
 PlanRequest TwelveLayersOnFour() {
   PlanRequest request;
