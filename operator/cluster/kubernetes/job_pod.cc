@@ -26,6 +26,7 @@ constexpr char kTokenName[] = "token";
 constexpr int kTokenLifetime = 3600;
 /// Kueue would count a pod with it as a workload of its own, beside the job.
 constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
+constexpr char kSafeToEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 constexpr char kCheckpointVolume[] = "freezepipe-checkpoints";
 struct CacheVolume {
   const char* name;
@@ -118,8 +119,9 @@ void MountCheckpoints(const Json& job, Json& spec) {
 
 /// A volume of the pod's own for outputs of frozen layers, if the job wants them kept there. At a
 /// place where no template mounts anything: what others share isn't for it.
-void AddCacheVolume(const Json& limit, const CacheVolume& volume, Json& spec) {
+void AddCacheVolume(const Json& limit, const CacheVolume& volume, Json& pod) {
   if (limit == "0") return;
+  Json& spec = pod["spec"];
   Json source = Json::object();
   if (volume.medium != nullptr) source["medium"] = volume.medium;
   spec["volumes"].push_back({{"name", volume.name}, {"emptyDir", std::move(source)}});
@@ -127,11 +129,16 @@ void AddCacheVolume(const Json& limit, const CacheVolume& volume, Json& spec) {
   container["volumeMounts"].push_back({{"name", volume.name}, {"mountPath", volume.mount}});
   container["args"].push_back(volume.argument);
   container["args"].push_back(volume.mount);
+  // What is in it can be computed again: no reason for an autoscaler to leave the node alone.
+  Json& spared = pod["metadata"]["annotations"][kSafeToEvict];
+  spared =
+      spared.is_null() ? volume.name : absl::StrCat(spared.get<std::string>(), ",", volume.name);
 }
 
-void AddCacheVolumes(const Json& job, Json& spec) {
-  AddCacheVolume(At(job, "/spec/freeze/cache/memoryLimit", "0"), kMemoryCache, spec);
-  AddCacheVolume(At(job, "/spec/freeze/cache/diskLimit", "0"), kDiskCache, spec);
+void AddCacheVolumes(const Json& job, Json& pod) {
+  if (At(job, "/spec/freeze/policy", "None") == "None") return;
+  AddCacheVolume(At(job, "/spec/freeze/cache/memoryLimit", "0"), kMemoryCache, pod);
+  AddCacheVolume(At(job, "/spec/freeze/cache/diskLimit", "0"), kDiskCache, pod);
 }
 
 Json Metadata(const Json& job, const std::string& name) {
@@ -231,7 +238,7 @@ Json MakeWorkerPod(const Json& job, int worker, int attempt, const PodOptions& o
   container["env"].push_back(FieldVariable(kAddressVariable, "status.podIP"));
   container["env"].push_back(FieldVariable(kNodeVariable, "spec.nodeName"));
   AddIdentity(pod["spec"], options);
-  AddCacheVolumes(job, pod["spec"]);
+  AddCacheVolumes(job, pod);
   return pod;
 }
 

@@ -90,6 +90,7 @@ TEST(JobPod, KnowsTheCoordinatorAndIsKnownByItsToken) {
 
 TEST(JobPod, HasRoomForOutputsOfFrozenLayersWhereTheJobWantsIt) {
   Json job = TestJob({{"spec", {{"volumes", {{{"name", "data"}}}}}}});
+  job["spec"]["freeze"]["policy"] = "GradientChange";
   job["spec"]["freeze"]["cache"] = {{"memoryLimit", "1Gi"}, {"diskLimit", "0"}};
   Json spec = MakeWorkerPod(job, 0, 0, kOptions)["spec"];
   ASSERT_EQ(spec["volumes"].size(), 2u);
@@ -107,6 +108,17 @@ TEST(JobPod, HasRoomForOutputsOfFrozenLayersWhereTheJobWantsIt) {
   container = spec["containers"][0];
   EXPECT_EQ(container["args"][container["args"].size() - 2], "--cache-disk");
   EXPECT_EQ(container["args"].back(), container["volumeMounts"][0]["mountPath"]);
+
+  // An autoscaler may take the node away under both.
+  job["spec"]["freeze"]["cache"]["memoryLimit"] = "1Gi";
+  job["spec"]["worker"]["template"]["metadata"]["annotations"] = {{"team", "vision"}};
+  EXPECT_EQ(MakeWorkerPod(job, 0, 0, kOptions)["metadata"]["annotations"],
+            (Json{{"team", "vision"},
+                  {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
+                   "freezepipe-cache-memory,freezepipe-cache-disk"}}));
+  job["spec"]["freeze"]["policy"] = "None";
+  spec = MakeWorkerPod(job, 0, 0, kOptions)["spec"];
+  EXPECT_EQ(spec["volumes"].size(), 1u);
 }
 
 TEST(JobPod, SaysWhoseItIs) {

@@ -40,7 +40,8 @@ def run(scenario):
     scenario.check("its workers are on two nodes", len(spread) == 2, dict(spread))
     step = status(scenario)["step"]
     try:
-        cluster.kubectl("drain", node, f"--pod-selector=freezepipe.io/job={NAME}", "--force", timeout=120)
+        cluster.kubectl("drain", node, f"--pod-selector=freezepipe.io/job={NAME}", "--force",
+                        "--delete-emptydir-data", timeout=120)
         scenario.wait("those of the drained node hand over, and the others train on",
                       lambda: status(scenario).get("step", 0) > step + 5
                       and nodes_of_members(scenario)[node] == 0, 60, lambda: tell(scenario))
