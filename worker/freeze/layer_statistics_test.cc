@@ -36,7 +36,9 @@ TEST(EffectivePerturbation, OfARandomWalkIsAThirdHoweverShort) {
   for (int window = 0; window < 12; ++window) {
     weights.add_(at::randn({20000}, generator));
     const auto now = statistics.EndWindow();
-    if (now) EXPECT_NEAR(*now, 1.0 / 3, 0.01) << window;
+    if (now) {
+      EXPECT_NEAR(*now, 1.0 / 3, 0.01) << window;
+    }
   }
 }
 
