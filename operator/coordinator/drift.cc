@@ -20,15 +20,6 @@ std::string WhyDrift(const std::vector<double>& factors) {
   return why;
 }
 
-/// Of each stage of the plan in force, for one micro-batch, as the planner knows them now.
-std::vector<double> PredictedSeconds(const SessionState& state, const planner::CostModel& model) {
-  std::vector<double> seconds;
-  for (const auto& stage : state.current->stages()) {
-    seconds.push_back(planner::StageSeconds(model, stage.first_layer(), stage.end_layer()));
-  }
-  return seconds;
-}
-
 void CorrectLayers(SessionState& state, const std::vector<double>& stage_factors) {
   state.layer_factors.resize(state.layers(), 1);
   for (int i = 0; i < state.current->stages_size(); ++i) {
@@ -56,7 +47,9 @@ void WatchDrift(SessionState& state, const WholeWindow& window) {
   const std::pair measured{state.current->generation(), boundary};
   if (std::exchange(state.drift_windows_of, measured) != measured) state.drift_windows.clear();
   state.drift_windows.push_back(window.times);
-  const auto factors = planner::StageDrift(PredictedSeconds(state, model), state.drift_windows);
+  planner::KeepNewest(state.drift_windows);
+  const auto predicted = planner::StageSeconds(model, PartitionOf(*state.current));
+  const auto factors = planner::StageDrift(predicted, state.drift_windows);
   if (!factors) return;
   state.drift_windows.clear();
   CorrectLayers(state, *factors);

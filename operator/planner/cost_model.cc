@@ -29,6 +29,17 @@ double StageSeconds(const CostModel& model, int first, int end) {
   return StageCosts(model).Seconds(first, end);
 }
 
+std::vector<double> StageSeconds(const CostModel& model, const Partition& partition) {
+  const StageCosts costs(model);
+  std::vector<double> seconds;
+  int first = 0;
+  for (const int end : partition) {
+    seconds.push_back(costs.Seconds(first, end));
+    first = end;
+  }
+  return seconds;
+}
+
 double StageBytes(const CostModel& model, int first, int end, int stage, int stages) {
   const StageCosts costs(model);
   return costs.Bytes(first, end, costs.MicroBatchesInFlight(stage, stages));

@@ -52,6 +52,9 @@ CostModel WithReplicas(CostModel model, int replicas);
 /// layers, recompute, frozen work, and the transfer of its input.
 double StageSeconds(const CostModel& model, int first, int end);
 
+/// The same of each stage.
+std::vector<double> StageSeconds(const CostModel& model, const Partition& partition);
+
 /// Bytes that the stage [first, end) of `stages`, counted from 0 as `stage`, needs: weights,
 /// gradients and optimizer slots, activations of the micro-batches in flight.
 double StageBytes(const CostModel& model, int first, int end, int stage, int stages);

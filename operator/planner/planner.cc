@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "operator/planner/stage_costs.h"
 #include "proto/activation_caching.h"
 
 namespace freezepipe::planner {
@@ -65,13 +64,10 @@ CostModel MakeCostModel(const v1alpha1::FreezePipeJobSpec& spec,
 
 std::optional<Shape> FullShape(const CostModel& model, const v1alpha1::PipelineSpec& pipeline,
                                bool replicate, int devices) {
-  if (replicate) {
-    return ShortestShape(model, ReplicaCounts(model.micro_batches, devices), devices);
-  }
   const int wanted = pipeline.stages();
-  if (pipeline.replicas() == 0) {
+  if (replicate || pipeline.replicas() == 0) {
     return ShortestShape(model, ReplicaCounts(model.micro_batches, devices), devices,
-                         std::min(wanted, devices));
+                         replicate ? 0 : std::min(wanted, devices));
   }
   const int held = devices / pipeline.replicas();
   if (held == 0) return std::nullopt;
@@ -100,12 +96,7 @@ PlannedStages PlanOf(const CostModel& model, Shape shape, const std::vector<Held
   PlannedStages planned;
   planned.workers = Place(each, shape.partition, shape.replicas, held);
   planned.step_seconds = StepSeconds(each, shape.partition);
-  const StageCosts costs(each);
-  int first = 0;
-  for (const int end : shape.partition) {
-    planned.stage_seconds.push_back(costs.Seconds(first, end));
-    first = end;
-  }
+  planned.stage_seconds = StageSeconds(each, shape.partition);
   planned.shape = std::move(shape);
   return planned;
 }

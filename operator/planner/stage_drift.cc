@@ -16,6 +16,13 @@ double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+/// Of windows [first, end).
+bool Enough(const std::vector<StageTimes>& windows, size_t first) {
+  double seconds = 0;
+  for (size_t i = first; i < windows.size(); ++i) seconds += windows[i].seconds;
+  return windows.size() - first >= kWindows && seconds >= kSeconds;
+}
+
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<long>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -24,11 +31,13 @@ double Median(std::vector<double> values) {
 
 }  // namespace
 
+void KeepNewest(std::vector<StageTimes>& windows) {
+  while (windows.size() > kWindows && Enough(windows, 1)) windows.erase(windows.begin());
+}
+
 std::optional<std::vector<double>> StageDrift(const std::vector<double>& predicted_seconds,
                                               const std::vector<StageTimes>& windows) {
-  double seconds = 0;
-  for (const auto& window : windows) seconds += window.seconds;
-  if (windows.size() < kWindows || seconds < kSeconds) return std::nullopt;
+  if (!Enough(windows, 0)) return std::nullopt;
 
   std::vector<double> measured;
   for (size_t stage = 0; stage < predicted_seconds.size(); ++stage) {

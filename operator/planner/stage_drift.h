@@ -13,6 +13,10 @@ struct StageTimes {
   std::vector<double> busy_seconds;
 };
 
+/// Drops the oldest windows, as far as the others are enough to tell: what was long ago says
+/// nothing about now.
+void KeepNewest(std::vector<StageTimes>& windows);
+
 /// How much more of the pipeline's work each stage has than the plan predicted, as a factor: the
 /// median over the windows of its share of all stages' busy seconds, by its predicted share.
 /// nullopt while every stage is within a tenth of what was predicted, or the windows are too few or

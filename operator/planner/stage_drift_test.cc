@@ -40,6 +40,20 @@ TEST(StageDriftTest, AStageWithoutWorkIsNeverWrong) {
   EXPECT_FALSE(StageDrift({0, 1}, Windows(4, 2, {0.05, 1})).has_value());
 }
 
+TEST(StageDriftTest, OnlyTheNewestWindowsThatAreEnoughCount) {
+  auto windows = Windows(50, 2, {1, 1});
+  for (int i = 0; i < 4; ++i) windows.push_back({2, {1, 1.5}});
+  KeepNewest(windows);
+  EXPECT_EQ(windows.size(), 4u);
+  EXPECT_TRUE(StageDrift({1, 1}, windows).has_value());
+  auto short_ones = Windows(50, 0.5, {1, 1});
+  KeepNewest(short_ones);
+  EXPECT_EQ(short_ones.size(), 10u);
+  auto few = Windows(3, 9, {1, 1});
+  KeepNewest(few);
+  EXPECT_EQ(few.size(), 3u);
+}
+
 TEST(StageDriftTest, OneBadWindowDoesNotTell) {
   auto windows = Windows(4, 2, {1, 1});
   windows[2].busy_seconds = {1, 9};
