@@ -4,8 +4,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <torch/optim/adamw.h>
-#include <torch/optim/sgd.h>
 
 #include <chrono>
 
@@ -16,26 +14,13 @@
 #include "worker/model/batch_norm.h"
 #include "worker/model/seed.h"
 #include "worker/pipeline/job_context.h"
+#include "worker/pipeline/layer_optimizer.h"
 
 namespace freezepipe::training {
 namespace {
 
 using worker::ForwardContext;
 using worker::JobContext;
-
-std::unique_ptr<torch::optim::Optimizer> MakeOptimizer(
-    const v1alpha1::OptimizerSpec& spec, std::vector<torch::optim::OptimizerParamGroup> groups) {
-  if (spec.type() == v1alpha1::Optimizer::AdamW) {
-    return std::make_unique<torch::optim::AdamW>(
-        std::move(groups),
-        torch::optim::AdamWOptions(spec.learning_rate()).weight_decay(spec.weight_decay()));
-  }
-  return std::make_unique<torch::optim::SGD>(std::move(groups),
-                                             torch::optim::SGDOptions(spec.learning_rate())
-                                                 .momentum(spec.momentum())
-                                                 .nesterov(spec.nesterov())
-                                                 .weight_decay(spec.weight_decay()));
-}
 
 void Seed(const JobContext& job, int step, int layer, int micro_batch) {
   at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
@@ -53,12 +38,15 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
   ApplyDefaults(&spec);
   const JobContext job(spec, at::kCPU);
   std::vector<std::shared_ptr<worker::Layer>> layers;
-  std::vector<torch::optim::OptimizerParamGroup> groups;
+  std::vector<worker::LayerOptimizer> optimizers;
   for (int i = 0; i < job.model().size(); ++i) {
     layers.push_back(job.MakeLayer(i));
-    groups.emplace_back(layers.back()->parameters());
+    worker::NamedTensors parameters;
+    for (const auto& item : layers.back()->named_parameters()) {
+      parameters.emplace_back(item.key(), item.value());
+    }
+    optimizers.emplace_back(spec.training().optimizer(), parameters);
   }
-  const auto optimizer = MakeOptimizer(spec.training().optimizer(), std::move(groups));
 
   PlainResult result;
   for (int step = 0; step < job.total_steps(); ++step) {
@@ -92,10 +80,8 @@ PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
     }
     const double rate = LearningRateAt(spec.training(), step, job.total_steps());
     for (int i = 0; i < job.model().size(); ++i) {
-      optimizer->param_groups()[i].options().set_lr(rate * CoolDownFactor(log, i, step));
+      optimizers[i].Step(rate * CoolDownFactor(log, i, step));
     }
-    optimizer->step();
-    optimizer->zero_grad();
     for (const auto& layer : layers) {
       for (auto* norm : worker::BatchNormsOf(*layer)) norm->Commit(norm->TakeMoments());
     }

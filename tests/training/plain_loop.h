@@ -14,9 +14,10 @@ struct PlainResult {
   std::vector<double> step_seconds;
 };
 
-/// The same job as a plain LibTorch loop in this process: the whole network, one optimizer with a
-/// parameter group a layer, gradients accumulated over the micro-batches, and the layers of the
-/// freeze log taken out when their time comes. What every pipeline must equal bit for bit.
+/// The same job as a plain LibTorch loop in this process: the whole network, gradients accumulated
+/// over the micro-batches, the workers' own optimizer (held to torch::optim by its test), and the
+/// layers of the freeze log taken out when their time comes. What every pipeline must equal bit for
+/// bit.
 PlainResult TrainPlainly(v1alpha1::FreezePipeJobSpec spec,
                          const std::vector<v1alpha1::FreezeLogEntry>& log = {});
 

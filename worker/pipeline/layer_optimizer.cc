@@ -1,9 +1,12 @@
 #include "worker/pipeline/layer_optimizer.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <torch/optim/adamw.h>
-#include <torch/optim/sgd.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <map>
 #include <stdexcept>
@@ -11,23 +14,13 @@
 namespace freezepipe::worker {
 namespace {
 
-std::unique_ptr<torch::optim::Optimizer> Make(const v1alpha1::OptimizerSpec& spec,
-                                              std::vector<at::Tensor> parameters) {
-  if (spec.type() == v1alpha1::Optimizer::AdamW) {
-    return std::make_unique<torch::optim::AdamW>(std::move(parameters),
-                                                 torch::optim::AdamWOptions(spec.learning_rate())
-                                                     .betas({spec.beta1(), spec.beta2()})
-                                                     .eps(spec.epsilon())
-                                                     .weight_decay(spec.weight_decay()));
-  }
-  return std::make_unique<torch::optim::SGD>(std::move(parameters),
-                                             torch::optim::SGDOptions(spec.learning_rate())
-                                                 .momentum(spec.momentum())
-                                                 .nesterov(spec.nesterov())
-                                                 .weight_decay(spec.weight_decay()));
-}
+constexpr char kStep[] = "/step";
+constexpr char kExpAvg[] = "/exp_avg";
+constexpr char kExpAvgSq[] = "/exp_avg_sq";
+constexpr char kMomentumBuffer[] = "/momentum_buffer";
 
-// A slot in the parameter's own memory order, whatever order it arrives in.
+// A slot or gradient in the parameter's own memory order, whatever order it arrives in: the fused
+// kernels walk all of a parameter's tensors as flat memory and check nothing.
 at::Tensor LikeParameter(const at::Tensor& parameter, const at::Tensor& value) {
   const at::NoGradGuard no_grad;
   return at::empty_like(parameter.detach()).copy_(value);
@@ -35,39 +28,55 @@ at::Tensor LikeParameter(const at::Tensor& parameter, const at::Tensor& value) {
 
 }  // namespace
 
-LayerOptimizer::LayerOptimizer(const v1alpha1::OptimizerSpec& spec, NamedTensors parameters)
-    : type_(spec.type()), parameters_(std::move(parameters)) {
-  if (parameters_.empty()) return;
-  std::vector<at::Tensor> tensors;
-  for (const auto& [name, parameter] : parameters_) tensors.push_back(parameter);
-  optimizer_ = Make(spec, std::move(tensors));
+LayerOptimizer::LayerOptimizer(const v1alpha1::OptimizerSpec& spec, const NamedTensors& parameters)
+    : spec_(spec) {
+  for (const auto& [name, value] : parameters) {
+    parameters_.push_back({.name = name, .value = value, .first_moment = {}, .second_moment = {}});
+  }
 }
 
-LayerOptimizer::~LayerOptimizer() = default;
-
 void LayerOptimizer::Step(double learning_rate) {
-  if (optimizer_ == nullptr) return;
-  optimizer_->param_groups().front().options().set_lr(learning_rate);
-  optimizer_->step();
-  optimizer_->zero_grad();
+  const at::NoGradGuard no_grad;
+  const bool adamw = spec_.type() == v1alpha1::Optimizer::AdamW;
+  std::vector<at::Tensor> values, gradients, first_moments, second_moments, steps;
+  for (Parameter& one : parameters_) {
+    if (!one.value.grad().defined()) continue;
+    values.push_back(one.value);
+    const at::Tensor gradient = std::move(one.value.mutable_grad());
+    gradients.push_back(
+        gradient.strides() == one.value.strides() ? gradient : LikeParameter(one.value, gradient));
+    if (adamw || spec_.momentum() > 0) {
+      if (!one.first_moment.defined()) one.first_moment = at::zeros_like(one.value);
+      first_moments.push_back(one.first_moment);
+    }
+    if (adamw) {
+      if (!one.second_moment.defined()) one.second_moment = at::zeros_like(one.value);
+      second_moments.push_back(one.second_moment);
+      steps.push_back(at::full({}, ++one.steps, one.value.options().dtype(at::kFloat)));
+    }
+  }
+  if (values.empty()) return;
+  if (adamw) {
+    at::_fused_adamw_(values, gradients, first_moments, second_moments, /*max_exp_avg_sqs=*/{},
+                      steps, learning_rate, spec_.beta1(), spec_.beta2(), spec_.weight_decay(),
+                      spec_.epsilon(), /*amsgrad=*/false, /*maximize=*/false);
+  } else {
+    at::_fused_sgd_(values, gradients, first_moments, spec_.weight_decay(), spec_.momentum(),
+                    learning_rate, /*dampening=*/0, spec_.nesterov(), /*maximize=*/false,
+                    /*is_first_step=*/false);
+  }
 }
 
 NamedTensors LayerOptimizer::Slots() const {
   NamedTensors slots;
-  for (const auto& [name, parameter] : parameters_) {
-    const auto& states = optimizer_->state();
-    const auto found = states.find(parameter.unsafeGetTensorImpl());
-    if (found == states.end()) continue;
-    if (type_ == v1alpha1::Optimizer::AdamW) {
-      const auto& state = static_cast<const torch::optim::AdamWParamState&>(*found->second);
-      slots.emplace_back(name + "/step", at::scalar_tensor(state.step(), at::kLong));
-      slots.emplace_back(name + "/exp_avg", state.exp_avg());
-      slots.emplace_back(name + "/exp_avg_sq", state.exp_avg_sq());
+  for (const Parameter& one : parameters_) {
+    if (!one.first_moment.defined()) continue;
+    if (spec_.type() == v1alpha1::Optimizer::AdamW) {
+      slots.emplace_back(one.name + kStep, at::scalar_tensor(one.steps, at::kLong));
+      slots.emplace_back(one.name + kExpAvg, one.first_moment);
+      slots.emplace_back(one.name + kExpAvgSq, one.second_moment);
     } else {
-      const auto& state = static_cast<const torch::optim::SGDParamState&>(*found->second);
-      if (state.momentum_buffer().defined()) {
-        slots.emplace_back(name + "/momentum_buffer", state.momentum_buffer());
-      }
+      slots.emplace_back(one.name + kMomentumBuffer, one.first_moment);
     }
   }
   return slots;
@@ -80,19 +89,14 @@ void LayerOptimizer::SetSlots(const NamedTensors& slots) {
     if (found == by_name.end()) throw std::runtime_error("optimizer slot " + name + " is missing");
     return found->second;
   };
-  for (const auto& [name, parameter] : parameters_) {
-    auto& states = optimizer_->state();
-    if (type_ == v1alpha1::Optimizer::AdamW) {
-      if (!by_name.contains(name + "/step")) continue;
-      auto state = std::make_unique<torch::optim::AdamWParamState>();
-      state->step(take(name + "/step").item<int64_t>());
-      state->exp_avg(LikeParameter(parameter, take(name + "/exp_avg")));
-      state->exp_avg_sq(LikeParameter(parameter, take(name + "/exp_avg_sq")));
-      states[parameter.unsafeGetTensorImpl()] = std::move(state);
-    } else if (by_name.contains(name + "/momentum_buffer")) {
-      auto state = std::make_unique<torch::optim::SGDParamState>();
-      state->momentum_buffer(LikeParameter(parameter, take(name + "/momentum_buffer")));
-      states[parameter.unsafeGetTensorImpl()] = std::move(state);
+  for (Parameter& one : parameters_) {
+    if (spec_.type() == v1alpha1::Optimizer::AdamW) {
+      if (!by_name.contains(one.name + kStep)) continue;
+      one.steps = take(one.name + kStep).item<int64_t>();
+      one.first_moment = LikeParameter(one.value, take(one.name + kExpAvg));
+      one.second_moment = LikeParameter(one.value, take(one.name + kExpAvgSq));
+    } else if (by_name.contains(one.name + kMomentumBuffer)) {
+      one.first_moment = LikeParameter(one.value, take(one.name + kMomentumBuffer));
     }
   }
 }

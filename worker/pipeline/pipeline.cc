@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -177,23 +178,19 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
   outcome.cache = stage_.TakeCacheUse();
 
   // 2. What other workers must add: the last point where the step can fail.
-  if (generation_.last_stage()) {
-    {
-      const Stopwatch watch(&outcome.seconds.wait);
-      SumOverReplicas(loss_);
-    }
-    outcome.loss = loss_.item<double>();
-    if (!std::isfinite(outcome.loss)) {
-      throw NotFiniteError("loss is not finite at step " + std::to_string(step));
-    }
-  }
   double clip_factor = 1;
   std::vector<std::vector<BatchMoments>> moments;
   {
     const Stopwatch watch(&outcome.seconds.wait);
     if (reducer_) reducer_->Finish();
+    moments = SumLossAndMoments();
+    if (generation_.last_stage()) {
+      outcome.loss = loss_.item<double>();
+      if (!std::isfinite(outcome.loss)) {
+        throw NotFiniteError("loss is not finite at step " + std::to_string(step));
+      }
+    }
     if (job_.spec().training().clip_grad_norm() > 0) clip_factor = ClipFactor();
-    moments = GatherMoments();
   }
 
   // 3. Local from here on, so that a step is done whole or not at all.
@@ -312,51 +309,54 @@ double Pipeline::ClipFactor() {
   return std::min(1.0, job_.spec().training().clip_grad_norm() / (std::sqrt(total) + 1e-6));
 }
 
-std::vector<std::vector<BatchMoments>> Pipeline::GatherMoments() {
+std::vector<std::vector<BatchMoments>> Pipeline::SumLossAndMoments() {
   std::vector<std::vector<BatchMoments>> moments;
+  std::vector<int64_t> channels;
   int64_t values = 0;
   for (const auto& layer : stage_.layers()) {
     if (layer->frozen()) continue;
     for (BatchNorm* norm : layer->batch_norms()) {
       moments.push_back(norm->TakeMoments());
+      channels.push_back(norm->channels());
       values += 1 + 2 * norm->channels();
     }
   }
-  Group* replicas = generation_.stage_replicas();
-  if (replicas == nullptr || moments.empty()) return moments;
+  if (generation_.stage_replicas() == nullptr) return moments;
 
-  // [micro-batch of the global batch, values of all norms]; each replica fills its rows, the sum is
-  // the whole.
-  auto table = at::zeros({job_.micro_batches(), values},
-                         at::TensorOptions().dtype(at::kDouble).device(job_.device()));
-  int64_t column = 0;
-  std::vector<int64_t> channels;
-  for (const auto& layer : stage_.layers()) {
-    if (layer->frozen()) continue;
-    for (BatchNorm* norm : layer->batch_norms()) {
-      const int64_t count = norm->channels();
-      for (const auto& one : moments[channels.size()]) {
-        auto row = table[one.micro_batch];
-        row[column].fill_(static_cast<double>(one.count));
-        row.narrow(0, column + 1, count).copy_(one.mean);
-        row.narrow(0, column + 1 + count, count).copy_(one.variance);
-      }
-      channels.push_back(count);
-      column += 1 + 2 * count;
+  // The loss, then a row of all norms' values for each micro-batch of the global batch: each
+  // replica fills its own, the sum is the whole.
+  const auto options = at::TensorOptions().dtype(at::kDouble).device(job_.device());
+  std::map<int, std::vector<at::Tensor>> rows;
+  for (const auto& norm : moments) {
+    for (const auto& one : norm) {
+      auto& row = rows[one.micro_batch];
+      row.push_back(at::full({1}, static_cast<double>(one.count), options));
+      row.push_back(one.mean);
+      row.push_back(one.variance);
     }
   }
-  replicas->AllReduce(table).Wait();
-  column = 0;
+  std::vector<at::Tensor> parts = {loss_.reshape({1})};
+  for (int m = 0; m < job_.micro_batches(); ++m) {
+    const auto& row = rows[m];
+    if (row.empty()) parts.push_back(at::zeros({values}, options));
+    parts.insert(parts.end(), row.begin(), row.end());
+  }
+  auto sum = at::cat(parts);
+  SumOverReplicas(sum);
+  loss_ = sum[0];
+  const auto table = sum.narrow(0, 1, job_.micro_batches() * values);
+  const auto counts = table.cpu();
+  int64_t column = 0;
   for (size_t i = 0; i < channels.size(); ++i) {
     moments[i].clear();
     for (int m = 0; m < job_.micro_batches(); ++m) {
-      const auto row = table[m];
-      const auto count = static_cast<int64_t>(row[column].item<double>());
+      const int64_t at = m * values + column;
+      const auto count = static_cast<int64_t>(counts.const_data_ptr<double>()[at]);
       if (count == 0) continue;
       moments[i].push_back({.micro_batch = m,
                             .count = count,
-                            .mean = row.narrow(0, column + 1, channels[i]),
-                            .variance = row.narrow(0, column + 1 + channels[i], channels[i])});
+                            .mean = table.narrow(0, at + 1, channels[i]),
+                            .variance = table.narrow(0, at + 1 + channels[i], channels[i])});
     }
     column += 1 + 2 * channels[i];
   }
@@ -364,11 +364,8 @@ std::vector<std::vector<BatchMoments>> Pipeline::GatherMoments() {
 }
 
 void Pipeline::SumOverReplicas(at::Tensor& values) {
-  if (generation_.stage_replicas() != nullptr) {
-    auto flat = values.reshape({-1});
-    generation_.stage_replicas()->AllReduce(flat).Wait();
-    values = flat.reshape(values.sizes());
-  }
+  if (generation_.stage_replicas() != nullptr)
+    generation_.stage_replicas()->AllReduce(values).Wait();
 }
 
 EvaluationOutcome Pipeline::Evaluate() {

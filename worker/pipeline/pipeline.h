@@ -85,7 +85,8 @@ class Pipeline {
   void Backward(int micro_batch, StepOutcome* outcome);
   /// Gradient of the loss by the stage's output; adds to the step's loss.
   at::Tensor LossGradient(const Batch& batch, int micro_batch, const at::Tensor& logits);
-  std::vector<std::vector<BatchMoments>> GatherMoments();
+  /// Over replicas: the step's loss, and each norm's moments of all micro-batches.
+  std::vector<std::vector<BatchMoments>> SumLossAndMoments();
   /// What the gradients must be multiplied by to keep to clipGradNorm.
   double ClipFactor();
   void SumOverReplicas(at::Tensor& values);
