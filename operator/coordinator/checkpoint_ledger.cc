@@ -39,6 +39,10 @@ std::optional<WrittenCheckpoint> CheckpointLedger::Add(const v1alpha1::Checkpoin
   return done;
 }
 
+bool CheckpointLedger::IsWritten(int step) const {
+  return newest().value_or(0) >= step || (!written_.empty() && *written_.rbegin() >= step);
+}
+
 std::optional<int> CheckpointLedger::newest() const {
   if (complete_.empty()) return std::nullopt;
   return *complete_.rbegin();

@@ -33,6 +33,9 @@ class CheckpointLedger {
   /// Forgets what is not complete after this step: it will be written again.
   void Rewind(int step);
 
+  /// Every layer of this step's checkpoint, or of a later one's, is on disk.
+  bool IsWritten(int step) const;
+
   /// Step of the newest complete checkpoint.
   std::optional<int> newest() const;
 

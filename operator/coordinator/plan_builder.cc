@@ -20,6 +20,7 @@ void Scale(v1alpha1::LayerProfile& layer, double factor) {
 
 planner::CostModel CostsAt(const SessionState& state, int boundary) {
   auto model = planner::MakeCostModel(state.setup.spec, *state.profile, boundary);
+  if (state.not_cached.contains(boundary)) model.frozen_work = planner::FrozenWork::kForward;
   if (state.current) model.replicas = state.current->replicas();
   for (size_t layer = 0; layer < state.layer_factors.size(); ++layer) {
     Scale(model.layers[layer], state.layer_factors[layer]);

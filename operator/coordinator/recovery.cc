@@ -172,8 +172,11 @@ void ContinueRecovery(SessionState& state) {
 
 void EnforceProgress(SessionState& state) {
   if (!state.Trains() || !state.AllAttached(state.Needed())) return;
-  const Seconds steps = kStallSteps * state.current->predicted_step_seconds();
-  const Seconds limit = std::max(kStallLimit, steps);
+  // A batch of an evaluation takes no longer than one of training.
+  const double test_samples =
+      state.profile ? static_cast<double>(state.profile->test_samples()) : 0;
+  const double batches = kStallSteps + test_samples / state.setup.spec.training().batch_size();
+  const Seconds limit = std::max(kStallLimit, batches * state.current->predicted_step_seconds());
   if (state.now - state.heard_at < limit) return;
   BeginRecovery(state,
                 "training said nothing for " + std::to_string(static_cast<int>(limit)) + " s");

@@ -5,6 +5,16 @@
 #include "operator/coordinator/session_limits.h"
 
 namespace freezepipe::coordinator {
+namespace {
+
+/// Of the last checkpoint before the plan in force, layers may still be on their way to the disk.
+bool CheckpointIsUnderWay(const SessionState& state) {
+  const int interval = state.setup.spec.checkpoint().interval_steps();
+  if (interval <= 0 || state.setup.checkpoint_directory.empty()) return false;
+  return !state.checkpoints.IsWritten(state.generation_step / interval * interval);
+}
+
+}  // namespace
 
 void ReleaseWorker(SessionState& state, int worker) {
   Worker& known = state.workers.at(worker);
@@ -29,9 +39,10 @@ void OnReleased(SessionState& state, int worker) {
 
 void EnforceRelease(SessionState& state) {
   for (const auto& [worker, known] : state.workers) {
-    if (known.released_at && state.now - *known.released_at >= kReleaseLimit) {
-      state.Kill(worker);
-    }
+    if (!known.released_at) continue;
+    const bool writes = known.attached && CheckpointIsUnderWay(state);
+    const Seconds limit = writes ? kCompletionLimit : kReleaseLimit;
+    if (state.now - *known.released_at >= limit) state.Kill(worker);
   }
 }
 

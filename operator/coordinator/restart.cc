@@ -19,7 +19,9 @@ RestorePoint FindRestorePoint(const SessionState& state) {
   // shaped are not used, and it is chosen anew.
   std::optional<int> memory_limit;
   if (state.outstanding && state.lead_was_lost) {
-    memory_limit = state.outstanding->entry.chosen_at();
+    // A worker that has begun a step with the layers frozen has taken their momentum already.
+    const auto& entry = state.outstanding->entry;
+    memory_limit = std::min(entry.chosen_at(), entry.frozen_at() - 1);
   }
   return ChooseRestorePoint(state.layers(), holdings, state.checkpoints.newest(), memory_limit);
 }

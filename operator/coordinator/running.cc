@@ -139,6 +139,7 @@ void OnEvaluation(SessionState& state, const v1alpha1::EvaluationReport& report)
   done->set_loss(report.loss());
   done->set_training_loss(report.training_loss());
   done->set_time(event.time());
+  done->set_evaluation_seconds(report.seconds());
   state.status.set_accuracy(report.accuracy());
   state.Say(std::move(event));
 }

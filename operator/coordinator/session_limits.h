@@ -31,8 +31,8 @@ inline constexpr Seconds kProfileLimit = 900;
 inline constexpr Seconds kAbortLimit = 70;
 
 /// Workers that train and say nothing for this, or for the time of so many steps as the plan
-/// predicts them, whichever is longer, are aborted, seconds: one may hang whose process answers. An
-/// evaluation is to be within it.
+/// predicts them, with an evaluation between them, whichever is longer, are aborted, seconds: one
+/// may hang whose process answers.
 inline constexpr Seconds kStallLimit = 600;
 inline constexpr int kStallSteps = 100;
 
@@ -43,7 +43,8 @@ inline constexpr Seconds kCompletionLimit = 300;
 /// change of plan, some, seconds.
 inline constexpr Seconds kTakeBackDelay = 60;
 
-/// A released worker that is not gone within this is ended, seconds.
+/// A released worker that is not gone within this is ended, seconds; after kCompletionLimit if it
+/// may be writing its layers of a checkpoint.
 inline constexpr Seconds kReleaseLimit = 10;
 
 /// Workers that are not gone within this at the end of the job are ended, seconds.

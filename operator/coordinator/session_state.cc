@@ -112,7 +112,9 @@ void SessionState::SetState(v1alpha1::JobState::Type state, const std::string& m
 void SessionState::RefreshStatus() {
   status.set_step(step);
   status.set_boundary(BoundaryAt(step));
-  if (described()) status.set_progress_percent(100 * step / setup.shape.total_steps);
+  if (described()) {
+    status.set_progress_percent(static_cast<int>(int64_t{100} * step / setup.shape.total_steps));
+  }
   status.mutable_freeze_log()->Assign(freeze_log.begin(), freeze_log.end());
 }
 

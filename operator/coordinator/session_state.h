@@ -180,6 +180,8 @@ struct SessionState {
   /// Of whole windows of one generation and boundary, see drift.h.
   std::vector<planner::StageTimes> drift_windows;
   std::pair<int, int> drift_windows_of;
+  /// Boundaries whose outputs the workers turned out not to keep, see drift.h.
+  std::set<int> not_cached;
   /// How much more of a step's work each layer has than the profile says; empty: as it says.
   std::vector<double> layer_factors;
   std::vector<planner::WindowStatistics> windows;

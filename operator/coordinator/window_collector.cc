@@ -21,7 +21,9 @@ std::optional<WholeWindow> WindowCollector::Add(const v1alpha1::WindowReport& re
     if (part.has_loss()) window.loss = part.loss();
     whole.times.seconds = std::max(whole.times.seconds, part.seconds());
     whole.times.busy_seconds.push_back(part.forward_seconds() + part.backward_seconds());
-    whole.computed_frozen |= part.has_cached_share() && part.cached_share() < 1;
+    if (part.has_cached_share()) {
+      whole.cached_share = std::min(whole.cached_share.value_or(1), part.cached_share());
+    }
     for (const auto& statistic : part.statistics()) {
       if (statistic.layer() >= 0 && statistic.layer() < layers_) {
         window.values[statistic.layer()] = statistic.value();

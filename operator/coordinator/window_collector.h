@@ -15,8 +15,8 @@ struct WholeWindow {
   /// Without a learning rate.
   planner::WindowStatistics statistics;
   planner::StageTimes times;
-  /// Some frozen layers were computed.
-  bool computed_frozen = false;
+  /// The least of the stages' cached shares; none where nothing is frozen.
+  std::optional<double> cached_share;
 };
 
 /// Joins what the stages report of one statistics window. A window is whole when every stage of its

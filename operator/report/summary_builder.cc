@@ -33,6 +33,7 @@ void SummaryBuilder::Add(const JobEvent& event) {
       ForgetEpochsAfter(event.restored().step());
       break;
     case JobEvent::kEpochDone:
+      ForgetEpochsAfter(event.epoch_done().step() - 1);  // it may be evaluated again
       epochs_.push_back(event.epoch_done());
       break;
     default:

@@ -148,6 +148,17 @@ TEST(SummaryBuilderTest, TakesAccuracyFromTheLastEpochAndForgetsReplayedOnes) {
   EXPECT_EQ(summary.epochs(1).step(), 20);
 }
 
+TEST(SummaryBuilderTest, AnEpochEvaluatedAgainCountsOnce) {
+  SummaryBuilder builder = ThreeWorkers();
+  builder.Add(EpochDone(5, 1, 10, 0.5));
+  builder.Add(EpochDone(9, 2, 20, 0.75));
+  builder.Add(RestoredTo(10, 20));
+  builder.Add(EpochDone(12, 2, 20, 0.875));
+  const Summary summary = builder.Build(StatusAt(20), 15);
+  ASSERT_EQ(summary.epochs_size(), 2);
+  EXPECT_EQ(summary.epochs(1).accuracy(), 0.875);
+}
+
 TEST(SummaryBuilderTest, CountsSamplesOfFullEpochsAndOfTheStepsAfterThem) {
   // 1200 samples in the first epoch, 5 steps of 128 in the second.
   const Summary summary = ThreeWorkers().Build(StatusAt(15, JobState::Stopped), 20);

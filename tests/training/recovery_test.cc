@@ -140,6 +140,28 @@ TEST_F(Recovery, AReplicaLostIsRestoredFromItsPeersMemory) {
   EXPECT_TRUE(from_peer) << run.output;
 }
 
+// With its layers alive a step isn't lost, and the evaluation that follows isn't either.
+TEST_F(Recovery, AnEpochIsEvaluatedAlsoWhenAWorkerIsLostMeanwhile) {
+  spec_ = SmallJob(folder_.path() / "long-evaluation", 20'000);
+  spec_.mutable_dataset()->mutable_limit()->set_train(90);
+  spec_.mutable_worker()->set_count(2);
+  spec_.mutable_pipeline()->set_replicas(2);
+  JobRun job(folder_.path() / "run", spec_);
+  job.Await([](const JobEvent& event) {
+    return event.has_window_done() && event.window_done().step() == 10;  // the last
+  });
+  kill(job.WorkerPid(1), SIGKILL);
+  const auto run = job.Finish();
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_EQ(run.summary.restarts(), 1);
+  ASSERT_EQ(run.summary.epochs_size(), 2) << run.output;
+  EXPECT_EQ(run.summary.epochs(1).step(), 10);
+  EXPECT_GT(run.summary.epochs(1).training_loss(), 0);
+  for (const auto& event : run.events) {
+    if (event.has_restored()) EXPECT_EQ(event.restored().steps_lost(), 0);
+  }
+}
+
 // No process is lost: the workers say themselves that a step failed, also in a generation that they
 // switched to.
 TEST_F(Recovery, ConnectionsThatBreakAfterARepartitionAreMadeAnew) {

@@ -46,16 +46,18 @@ std::string DamageOf(const fs::path& checkpoint) {
 
 CheckpointWriter::CheckpointWriter(fs::path checkpoints) : checkpoints_(std::move(checkpoints)) {}
 
-CheckpointWriter::~CheckpointWriter() { Wait(); }
+void CheckpointWriter::Wait() const {
+  if (write_.valid()) write_.wait();
+}
 
-void CheckpointWriter::Wait() {
-  if (thread_.joinable()) thread_.join();
+bool CheckpointWriter::WaitFor(std::chrono::milliseconds limit) const {
+  return !write_.valid() || write_.wait_for(limit) == std::future_status::ready;
 }
 
 void CheckpointWriter::Write(int step, std::vector<Item> layers, Done done) {
   Wait();
-  thread_ = std::jthread([folder = files::PartialFolder(checkpoints_, step),
-                          layers = std::move(layers), done = std::move(done)] {
+  const auto write = [folder = files::PartialFolder(checkpoints_, step), layers = std::move(layers),
+                      done = std::move(done)] {
     int64_t bytes = 0;
     try {
       fs::create_directories(folder);
@@ -69,7 +71,8 @@ void CheckpointWriter::Write(int step, std::vector<Item> layers, Done done) {
       return;
     }
     done(bytes, "");
-  });
+  };
+  write_ = std::async(std::launch::async, write);
 }
 
 void ExportWeights(const fs::path& checkpoint, const fs::path& output) {

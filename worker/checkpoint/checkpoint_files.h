@@ -1,9 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "worker/checkpoint/layer_state.h"
@@ -18,13 +19,11 @@ LayerState ReadCheckpointLayer(const std::filesystem::path& checkpoints, int ste
 /// another layer's or step's, naming the file; empty if all are as checkpoint.json says.
 std::string DamageOf(const std::filesystem::path& checkpoint);
 
-/// Writes layers of a checkpoint beside training, one checkpoint at a time.
+/// Writes layers of a checkpoint beside training, one checkpoint at a time; its destructor waits
+/// for the write under way.
 class CheckpointWriter {
  public:
   explicit CheckpointWriter(std::filesystem::path checkpoints);
-  /// Waits for the write under way.
-  ~CheckpointWriter();
-
   /// Bytes written, or an error that names the file.
   using Done = std::function<void(int64_t bytes, const std::string& error)>;
   struct Item {
@@ -33,11 +32,13 @@ class CheckpointWriter {
   };
   /// Waits for the write before it, then returns at once; `done` comes from another thread.
   void Write(int step, std::vector<Item> layers, Done done);
-  void Wait();
+  void Wait() const;
+  /// False if a write is still under way then.
+  bool WaitFor(std::chrono::milliseconds limit) const;
 
  private:
   const std::filesystem::path checkpoints_;
-  std::jthread thread_;
+  std::future<void> write_;
 };
 
 /// Merges a complete checkpoint's weights (parameters and buffers) into one safetensors file with

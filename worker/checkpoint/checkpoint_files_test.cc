@@ -60,6 +60,17 @@ TEST_F(CheckpointFilesTest, ASoundOneHasNoDamage) {
   EXPECT_EQ(ErrorOf(1), "");
 }
 
+TEST_F(CheckpointFilesTest, AWriteUnderWayNeedNotBeWaitedFor) {
+  std::promise<void> slow_disk;
+  CheckpointWriter writer(folder_.path());
+  EXPECT_TRUE(writer.WaitFor(std::chrono::milliseconds(0)));
+  writer.Write(30, {}, [&](int64_t, const std::string&) { slow_disk.get_future().wait(); });
+  EXPECT_FALSE(writer.WaitFor(std::chrono::milliseconds(1)));
+  slow_disk.set_value();
+  writer.Wait();
+  EXPECT_TRUE(writer.WaitFor(std::chrono::milliseconds(0)));
+}
+
 TEST_F(CheckpointFilesTest, NamesATruncatedFile) {
   fs::resize_file(head_, fs::file_size(head_) - 1);
   EXPECT_THAT(DamageOf(checkpoint_), HasSubstr(head_.string()));

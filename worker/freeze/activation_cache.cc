@@ -146,14 +146,14 @@ LevelFile* ActivationCache::MakeFile(const RowShape& shape) {
 
 void ActivationCache::MakeRoom(const CacheTier& tier, int64_t bytes) {
   std::vector<int> lower;
-  int64_t room = tier.Room();
+  int64_t removed = 0;
   for (const auto& [number, level] : levels_) {
-    if (room >= bytes) break;
+    if (tier.Room(removed) >= bytes) break;
     if (level.tier != &tier) continue;
-    room += level.file->bytes();
+    removed += level.file->bytes();
     lower.push_back(number);
   }
-  if (room < bytes) return;
+  if (tier.Room(removed) < bytes) return;
   for (const int level : lower) Drop(level);
 }
 

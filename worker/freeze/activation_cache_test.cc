@@ -176,6 +176,25 @@ TEST_F(ActivationCacheTest, ALevelMakesRoomForAHigherOneOfItsStageAlone) {
   EXPECT_EQ(Files(memory_), 2);
 }
 
+// Where memory is short, half of what is left may be taken: a level that goes makes half its size.
+TEST_F(ActivationCacheTest, ALevelStaysThatWouldNotMakeRoomEnough) {
+  int64_t memory = 2 * kFileBytes;
+  const auto available = [&] { return memory - Files(memory_) * kFileBytes; };
+  const CacheTier tier(memory_.path(), kPlenty, CacheTier::Medium::kMemory, available);
+  const auto write = [&](int end) {
+    ActivationCache cache(kKeys, {tier}, CacheType::Full);
+    cache.BeginStep(kLog, 6, 0, end);
+    cache.Write({0}, Rows(1, 0));
+    return cache.LevelOf(0);
+  };
+  EXPECT_EQ(write(2), 2);
+  memory = kFileBytes + kFileBytes / 2;
+  EXPECT_EQ(write(4), 2);
+  memory = 2 * kFileBytes + kFileBytes / 4;
+  EXPECT_EQ(write(4), 4);
+  EXPECT_EQ(Files(memory_), 1);
+}
+
 TEST_F(ActivationCacheTest, LowerLevelsGoOnceAllRowsAreOfTheHigherOne) {
   ActivationCache cache = Cache(0, 2);
   cache.Write({0, 1, 2, 3}, Rows(4, 0));

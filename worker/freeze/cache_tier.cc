@@ -63,7 +63,7 @@ std::shared_ptr<void> CacheTier::Lock() const {
   return {nullptr, [descriptor](void*) { close(descriptor); }};
 }
 
-int64_t CacheTier::Room() const {
+int64_t CacheTier::Room(int64_t removed) const {
   int64_t taken = 0, to_come = 0;  // of the files; of that, what they haven't allocated yet
   for (const LevelName& name : List()) {
     struct stat file {};
@@ -71,10 +71,10 @@ int64_t CacheTier::Room() const {
     taken += file.st_size;
     to_come += std::max<int64_t>(0, file.st_size - file.st_blocks * kBlock);
   }
-  int64_t left = FreeOn(folder_);
+  int64_t left = FreeOn(folder_) + removed;
   // Where there is less, as in a container, half of what is left.
-  if (medium_ == Medium::kMemory) left = std::min(left, available_() / 2);
-  return std::min(limit_ - taken, left - to_come);
+  if (medium_ == Medium::kMemory) left = std::min(left, (available_() + removed) / 2);
+  return std::min(limit_ - taken + removed, left - to_come);
 }
 
 std::unique_ptr<LevelFile> CacheTier::Make(const LevelName& name, const RowShape& shape,

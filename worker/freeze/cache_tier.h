@@ -38,8 +38,8 @@ class CacheTier {
 
   /// Keeps other processes from making files until it is dropped.
   std::shared_ptr<void> Lock() const;
-  /// Bytes that a new file may have.
-  int64_t Room() const;
+  /// Bytes that a new file may have, if files of so many bytes were removed before.
+  int64_t Room(int64_t removed = 0) const;
   /// Null if there is no room. Locked.
   std::unique_ptr<LevelFile> Make(const LevelName& name, const RowShape& shape, int64_t keys) const;
 

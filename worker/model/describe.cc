@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,7 @@ class Describer {
     Try("spec.model", [this] { DescribeModel(); });
     if (model_ == nullptr) return description_;
     CheckLayerNumbers();
+    CheckSteps();
     CheckManualFreezes();
     return description_;
   }
@@ -161,9 +163,23 @@ class Describer {
     }
   }
 
+  int64_t Steps() const {
+    return int64_t{description_.steps_per_epoch()} * spec_.training().epochs();
+  }
+
+  void CheckSteps() {
+    constexpr int kMost = std::numeric_limits<int>::max();
+    if (Steps() <= kMost) return;
+    const int per_epoch = description_.steps_per_epoch();
+    Fault("spec.training.epochs", "an epoch has " + std::to_string(per_epoch) +
+                                      " steps, and a run at most " + std::to_string(kMost) +
+                                      ": expected at most " + std::to_string(kMost / per_epoch) +
+                                      ", got " + std::to_string(spec_.training().epochs()));
+  }
+
   /// Each has to freeze at least one step.
   void CheckManualFreezes() {
-    const int steps = description_.steps_per_epoch() * spec_.training().epochs();
+    const int64_t steps = Steps();
     for (int i = 0; i < spec_.freeze().manual_size(); ++i) {
       const int frozen_at = spec_.freeze().manual(i).frozen_at();
       if (frozen_at < steps) continue;

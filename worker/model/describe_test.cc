@@ -95,6 +95,16 @@ TEST_F(DescribeTest, AManualFreezeHasToComeBeforeTheEnd) {
   EXPECT_THAT(FaultPaths(), ElementsAre("spec.freeze.manual[0].frozenAt"));
 }
 
+TEST_F(DescribeTest, StepsAreCountedIn32Bits) {
+  WriteMnist(folder_.path(), 21'475, /*gzip=*/false);
+  spec_.mutable_dataset()->set_format(v1alpha1::DatasetFormat::Mnist);
+  spec_.mutable_training()->set_batch_size(1);
+  spec_.mutable_training()->set_epochs(99'999);
+  EXPECT_THAT(FaultPaths(), IsEmpty());
+  spec_.mutable_training()->set_epochs(100'000);
+  EXPECT_THAT(FaultPaths(), ElementsAre("spec.training.epochs"));
+}
+
 TEST_F(DescribeTest, WarnsOfALimitAboveWhatThereIs) {
   auto* limit = spec_.mutable_dataset()->mutable_limit();
   limit->set_train(55);

@@ -86,6 +86,7 @@ void Trainer::Run(std::shared_ptr<Preparation> preparation, const v1alpha1::Star
   SetLog({start.freeze_log().begin(), start.freeze_log().end()});
   reporter_.Reset();
   orders_.Clear();
+  written_ = -1;  // layers may come to another worker than the one that wrote them
   auto layers =
       Assemble(*preparation, *generation, start.step(), std::move(preparation->fetched()));
   Enter(generation, std::move(layers), start.step());
@@ -158,15 +159,18 @@ void Trainer::Leave() {
 }
 
 void Trainer::Loop() {
-  while (step_ < job_.total_steps()) {
+  while (true) {
     const StepHeader header = NextHeader();
     if (header.generation > generation_->number()) {
       Switch(static_cast<int>(header.generation));
       if (!generation_->member()) return;
-      continue;
+    } else if (header.evaluate != 0) {
+      Evaluate();
+    } else if (header.stop != 0 || step_ == job_.total_steps()) {
+      break;
+    } else {
+      Step();
     }
-    if (header.stop != 0) break;
-    Step();
   }
   Finish();
 }
@@ -203,8 +207,12 @@ StepHeader Trainer::ComposeHeader() {
                     .term = generation_->plan().term(),
                     .generation = generation_->number(),
                     .boundary = BoundaryAt(log_, step_)};
-  orders_.PutInto(&header);
-  if (header.new_boundary > 0) CheckFreeze(&header);
+  if (OwesEvaluation()) {
+    header.evaluate = 1;
+  } else if (step_ < job_.total_steps()) {
+    orders_.PutInto(&header);
+    if (header.new_boundary > 0) CheckFreeze(&header);
+  }
   return header;
 }
 
@@ -282,14 +290,21 @@ void Trainer::Step() {
     message.mutable_settled()->set_step(step_ - 1);
     say_(std::move(message));
   }
-  if (step_ % job_.sampler().steps_per_epoch() == 0) {
-    const auto evaluation = pipeline_->Evaluate();
-    reporter_.OnEvaluation(*generation_, *stage_, step_, evaluation, SecondsSince(step_end_));
-    step_end_ = std::chrono::steady_clock::now();
-  }
   if (cache_ != nullptr) SayTooSlow();
-  const int interval = job_.spec().checkpoint().interval_steps();
-  if (interval > 0 && step_ % interval == 0) Checkpoint();
+  if (!EndsEpoch()) CheckpointIfDue();  // else once the epoch is evaluated
+}
+
+bool Trainer::EndsEpoch() const { return step_ % job_.sampler().steps_per_epoch() == 0; }
+
+bool Trainer::OwesEvaluation() const {
+  return EndsEpoch() && stage_->layers().back()->loss_sums().epoch_steps > 0;
+}
+
+void Trainer::Evaluate() {
+  const auto evaluation = pipeline_->Evaluate();
+  reporter_.OnEvaluation(*generation_, *stage_, step_, evaluation, SecondsSince(step_end_));
+  step_end_ = std::chrono::steady_clock::now();
+  CheckpointIfDue();
 }
 
 void Trainer::SayTooSlow() {
@@ -301,6 +316,11 @@ void Trainer::SayTooSlow() {
   slow.set_read_seconds(found->seconds.read);
   slow.set_computed_seconds(found->seconds.computed);
   say_(std::move(message));
+}
+
+void Trainer::CheckpointIfDue() {
+  const int interval = job_.spec().checkpoint().interval_steps();
+  if (interval > 0 && step_ % interval == 0) Checkpoint();
 }
 
 void Trainer::Checkpoint() {
@@ -316,6 +336,7 @@ void Trainer::Checkpoint() {
     report.add_layers(layer->index());
     items.push_back({.layer = layer->index(), .state = layer->Save(step_)});
   }
+  AwaitWriter();
   writer_.Write(step_, std::move(items),
                 [say = say_, message](int64_t bytes, const std::string& error) mutable {
                   if (error.empty()) {
@@ -329,10 +350,17 @@ void Trainer::Checkpoint() {
                 });
 }
 
+void Trainer::AwaitWriter() const {
+  constexpr std::chrono::milliseconds kGlance{50};
+  while (!writer_.WaitFor(kGlance)) {
+    if (abort_requested_) throw TransportError("aborted while a checkpoint is being written");
+  }
+}
+
 void Trainer::Finish() {
-  if (written_ != step_) Checkpoint();
-  writer_.Wait();
   generation_->world().Barrier();  // a worker lost until here is replaced, and the end comes again
+  if (written_ != step_) Checkpoint();
+  AwaitWriter();
   WorkerMessage message;
   message.mutable_finished()->set_step(step_);
   say_(std::move(message));

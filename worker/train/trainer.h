@@ -51,6 +51,9 @@ class Trainer {
   /// paused. From the thread that trains.
   double longest_step_seconds() const { return longest_step_seconds_; }
 
+  /// Returns when no layers are being written to a checkpoint.
+  void FinishWriting() const { writer_.Wait(); }
+
   /// The plan entered last, whether it stands still, and the freeze log. From any thread.
   void Describe(v1alpha1::Hello* hello) const;
 
@@ -60,6 +63,7 @@ class Trainer {
                               std::map<int, LayerState> fetched) const;
   void Enter(std::shared_ptr<Generation> generation, HeldLayers::Layers layers, int step);
   void Leave();
+  /// A header comes before each step and each evaluation, and at the end of the run.
   void Loop();
   StepHeader NextHeader();
   /// The lead's wishes for the next step. A freeze that is in the log already is said again, not
@@ -70,8 +74,15 @@ class Trainer {
   void SayFreezeScheduled(const v1alpha1::FreezeLogEntry& entry);
   void Switch(int generation);
   void Step();
+  bool EndsEpoch() const;
+  /// Of the lead: an epoch has ended that isn't evaluated, perhaps before a restart.
+  bool OwesEvaluation() const;
+  void Evaluate();
   void SayTooSlow();
+  void CheckpointIfDue();
   void Checkpoint();
+  /// Throws TransportError when it is to abort: disks may be slow, and peers wait elsewhere.
+  void AwaitWriter() const;
   void Finish();
   void SetLog(FreezeLog log);
 

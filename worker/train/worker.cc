@@ -176,18 +176,23 @@ bool Worker::Carry(const Order& order) {
       SayAborted(order.abort().generation(), "ordered");
       return true;
     case Order::kRelease: {
-      keeper_.Wait();
+      FinishFiles();
       WorkerMessage message;
       message.mutable_released();
       Say(std::move(message));
       return false;
     }
     case Order::kExit:
-      keeper_.Wait();
+      FinishFiles();
       return false;
     default:
       return true;
   }
+}
+
+void Worker::FinishFiles() {
+  if (trainer_ != nullptr) trainer_->FinishWriting();
+  keeper_.Wait();
 }
 
 void Worker::Welcome(const v1alpha1::Welcome& welcome) {

@@ -55,6 +55,8 @@ class Worker {
   /// False when the worker is to leave.
   bool Carry(const v1alpha1::Order& order);
 
+  /// What others count on is on disk.
+  void FinishFiles();
   void Welcome(const v1alpha1::Welcome& welcome);
   void Describe();
   void SayDescribed(const v1alpha1::JobDescription& description);

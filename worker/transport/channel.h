@@ -24,6 +24,8 @@ struct StepHeader {
   int64_t generation = 0;
   /// Frozen boundary in force at this step.
   int64_t boundary = 0;
+  /// Instead of doing the step, evaluate the epoch that ended before it; another header follows.
+  int64_t evaluate = 0;
   /// Instead of doing the step, write a checkpoint and finish.
   int64_t stop = 0;
   /// A new entry of the freeze log; new_boundary 0 for none.
