@@ -1,6 +1,6 @@
-"""Where the time that FreezePipe saves against torchgpipe's default comes from: engines in a chain in which each
-differs from the one before by one cause. A cause's part is the difference of their seconds, in percent of torchgpipe's;
-it depends on the order of the chain, and may be negative."""
+"""Where the time that FreezePipe saves against torchgpipe (except_last, 1 thread a stage) comes from: engines in a chain
+in which each differs from the one before by one cause. A cause's part is the difference of their seconds, in percent of
+torchgpipe's; it depends on the order of the chain, and may be negative."""
 
 from statistics_of_runs import Spread
 
@@ -8,7 +8,7 @@ CHAIN = [
     ("torchgpipe", None),
     ("torchgpipe-workers", "forward on a worker a stage"),
     ("torchgpipe-never-workers", "no recompute"),
-    ("unfrozen", "engine: backward in parallel too, less overhead"),
+    ("unfrozen", "engine: backward in parallel, processes, allocator, balance"),
     ("frozen", "no backward for frozen layers, repartition"),
     ("cache", "frozen layers' outputs cached"),
     ("replicate", "freed devices as replicas"),

@@ -1,5 +1,5 @@
-"""Before anything is measured: do all engines compute the same? Four steps from the same weights on the same batches,
-in micro-batches everywhere, must give the same losses."""
+"""Before anything is measured: do all engines that cut batches compute the same? Four steps from the same weights on
+the same batches, in micro-batches everywhere, must give the same losses."""
 
 import dataclasses
 

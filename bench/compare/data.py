@@ -37,7 +37,10 @@ class Batch:
 
 
 class Data:
-    def __init__(self, config):
+    """`share`: (rank, ranks) where each of several processes trains with a part of every batch."""
+
+    def __init__(self, config, share=(0, 1)):
+        self._rank, self._ranks = share
         self.seed, self.batch, self.augment = config["seed"], config["batch"], config["augment"]
         self.channels_last = config["layout"] == "ChannelsLast"
         parts, left = [], config["train"]
@@ -83,7 +86,7 @@ class Data:
         epoch, place = divmod(step, self.steps_per_epoch)
         if epoch != self.epoch:
             self._enter(epoch)
-        samples = self.order[place * self.batch:(place + 1) * self.batch]
+        samples = self.order[place * self.batch:(place + 1) * self.batch].chunk(self._ranks)[self._rank]
         return Batch(len(samples), lambda: self._train_images(samples), lambda: self.labels[samples],
                      self.channels_last)
 

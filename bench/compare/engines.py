@@ -47,7 +47,8 @@ def freezepipe(title, freeze=None, release=None, pipeline=None, **others):
 
 
 ENGINES = {
-    "torchgpipe": torchgpipe("torchgpipe, default", "except_last", 1, best=True),
+    "torchgpipe": torchgpipe("torchgpipe, except_last (its default), 1 thread a stage", "except_last", 1, best=True),
+    "torchgpipe-threads": torchgpipe("torchgpipe, except_last, 2 threads", "except_last", 2),
     "torchgpipe-workers": torchgpipe("torchgpipe, a worker a stage", "except_last", 1, worker_per_stage=True),
     "torchgpipe-never-workers": torchgpipe("torchgpipe, a worker a stage, no recompute", "never", 1,
                                            worker_per_stage=True),
@@ -55,6 +56,7 @@ ENGINES = {
     "gpipe": Engine("torch.distributed.pipelining, GPipe", "pipelining_peer.py", {"schedule": "GPipe", "threads": 1}),
     "1f1b": Engine("torch.distributed.pipelining, 1F1B", "pipelining_peer.py", {"schedule": "1F1B", "threads": 1}),
     "plain": Engine("plain PyTorch, 2 threads", "plain_peer.py", {"threads": 2, "micro_batches": 1}, best=True),
+    "ddp": Engine("PyTorch DistributedDataParallel, Gloo, 2 processes", "ddp_peer.py", {"threads": 1}, best=True),
     "unfrozen": freezepipe("FreezePipe, nothing frozen", best=True),
     "unfrozen-auto": freezepipe("FreezePipe, nothing frozen, planner's plan", pipeline=AUTO, best=True),
     "frozen": freezepipe("FreezePipe, frozen layers computed", NO_CACHE, TIME),

@@ -1,5 +1,6 @@
 """One run of FreezePipe, and what its events say of it."""
 
+import hashlib
 import json
 import pathlib
 import shutil
@@ -54,7 +55,15 @@ def run(engine, conditions, folder, bin_dir):
     for name in ("checkpoints", "model.safetensors"):  # of no use here, and large in all
         path = output / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return {**measured(events, summary, spec(engine, conditions)), **used}
+    return {**measured(events, summary, spec(engine, conditions)), **used, "build": build(bin_dir)}
+
+
+def build(bin_dir):
+    """A short name for these very programs."""
+    digest = hashlib.sha256()
+    for program in ("freezepipe", "freezepipe-worker"):
+        digest.update((bin_dir / program).read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def training_seconds(events):
@@ -76,6 +85,7 @@ def measured(events, summary, job):
             seconds[event["step"]] = max(seconds.get(event["step"], 0), event["stageTimes"]["seconds"])
     return {
         "train_seconds": end - begin,
+        "evaluation_seconds": sum(epoch["evaluationSeconds"] for epoch in summary["epochs"]),
         "step_ms": 1e3 * statistics.median(seconds.values()) / window,
         "device_seconds": DEVICES * (end - begin) - released,
         "accuracies": [100 * epoch["accuracy"] for epoch in summary["epochs"]],

@@ -10,19 +10,23 @@ from engines import ENGINES
 from settings import LAYOUTS, SETTINGS
 from statistics_of_runs import Runs
 
-PEERS = ["torchgpipe", "torchgpipe-never", "1f1b", "plain"]
+PEERS = ["torchgpipe", "torchgpipe-threads", "torchgpipe-never", "1f1b", "plain", "ddp"]
 # Other programs' share of the run's seconds from which its times are doubtful.
 DISTURBED = 0.1
 NOTES = """\
 Time: from the first step to the end of the last evaluation, all evaluations included. Set-up: all else of the process's
 life, such as imports, data, profile or balancing, final weights. Device-seconds: devices held times seconds of that
-time. Spreads are over seeds, comparisons between runs of the same seed. Memory: sum over the processes.
+time. Spreads are over seeds, comparisons between runs of the same seed. Memory: sum over the processes. A step: the
+median, which says little where layers freeze meanwhile. Cut: layers of each stage, of the first seed's run.
 
 torchgpipe starts one worker thread for each distinct device and takes all CPU devices for one, so its two stages go
 forward in turn; backward is on one thread with a worker a stage, too, since autograd runs all CPU nodes in the thread
 that calls it. Much of what is gained against it on CPUs is that. On GPUs it pipelines.
 
-Plain PyTorch normalises over the batch of 128, all pipelines over micro-batches of 32.
+Plain PyTorch normalises over the batch of 128, DistributedDataParallel over 64 images, all pipelines over micro-batches
+of 32. FreezePipe moves batch-norm's running statistics once a step, by all micro-batches; the other pipelines once a
+micro-batch, so four times as fast. FreezePipe's worker brings tcmalloc, the peers have glibc's allocator. The cache
+keeps outputs of the test set, too, which is evaluated every epoch.
 """
 
 
@@ -45,8 +49,11 @@ def sections(runs):
     sizes, preset = first["sizes"], first["preset"]
     yield (f"## {title}\n\n{sizes[0]:,} training and {sizes[1]:,} test images, {sizes[2]} epochs, "
            f"freeze preset {preset}\n")
+    builds = {row["build"] for name in ordered(runs) for row in runs.rows(name) if row.get("build")}
+    if len(builds) > 1:
+        yield f"FreezePipe was built anew between these runs: {', '.join(sorted(builds))}.\n"
     yield table(["engine", "time, s", "a step, ms", "evaluation, s", "set-up, s", "device-seconds", "CPU, s",
-                 "memory, MB", "accuracy, %", "to `unfrozen`"], [measured(runs, name) for name in ordered(runs)])
+                 "memory, MB", "cut", "accuracy, %", "to `unfrozen`"], [measured(runs, name) for name in ordered(runs)])
     ours = [name for name in ordered(runs) if ENGINES[name].ours]
     peers = [name for name in PEERS if runs.rows(name)]
     if ours and peers:
@@ -61,7 +68,7 @@ def sections(runs):
         yield table(["", "engine", "aim", "measured", "met"], aimed)
     parts = causes(runs)
     if parts:
-        yield f"### {title}: time less than torchgpipe's default, by cause\n"
+        yield f"### {title}: time less than `torchgpipe`, by cause\n"
         yield table(["cause", "percentage points"], [[cause, part.text(1, "+")] for cause, part in parts] +
                     [["together", f"{sum(part.mean for _, part in parts):+.1f}"]])
 
@@ -76,7 +83,13 @@ def measured(runs, name):
 
     return [f"{ENGINES[name].title} (`{name}`)", of("train_seconds"), of("step_ms"), of("evaluation_seconds"),
             of("setup_seconds"), of("device_seconds", 0), of("cpu_seconds", 0), of("peak_rss_mb", 0),
-            of("accuracy", 2), "" if name == "unfrozen" else shown(runs.more(name, "unfrozen"), 2, "+")]
+            cut(runs.rows(name)[0]), of("accuracy", 2),
+            "" if name == "unfrozen" else shown(runs.more(name, "unfrozen"), 2, "+")]
+
+
+def cut(row):
+    stages = "+".join(str(layers) for layers in row.get("stages", []))
+    return f"{row['replicas']} x {stages}" if row.get("replicas", 1) > 1 else stages
 
 
 def shown(spread, digits=1, sign=""):
