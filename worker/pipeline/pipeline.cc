@@ -213,9 +213,9 @@ StepOutcome Pipeline::Train(int step, const FreezeLog& log) {
 
 std::vector<int64_t> Pipeline::CacheKeys(const std::vector<int64_t>& samples, int epoch) const {
   const int64_t regular = job_.spec().training().batch_size() / job_.micro_batches();
-  // What a micro-batch of another size makes of a sample may differ in the last bit.
-  const bool irregular = static_cast<int64_t>(samples.size()) != regular;
-  if (stage_.cache() == nullptr || job_.views() == 0 || irregular) return {};
+  // What a short micro-batch makes of a sample may differ in the last bit.
+  const bool short_one = static_cast<int64_t>(samples.size()) < regular;
+  if (stage_.cache() == nullptr || job_.views() == 0 || short_one) return {};
   std::vector<int64_t> keys = samples;
   const int64_t view = job_.views() == 1 ? 0 : epoch;
   for (int64_t& key : keys) key += view * job_.dataset().train_size();
