@@ -1,15 +1,12 @@
 """torch.distributed.pipelining: two processes over Gloo, one thread and one core each."""
 
-import os
-import socket
-
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torchgpipe.balance import balance_by_time
 
 import network
+import processes
 import training
 from data import Data
 
@@ -32,10 +29,7 @@ class Schedules:
         return self._made[key]
 
 
-def process(rank, config, port):
-    os.sched_setaffinity(0, {config["cores"][rank]})
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+def train(rank, config):
     data = Data(config)
     net = network.loaded(config["weights"], config["layout"])
     # It has no balancing of its own: torchgpipe's, timed on rank 0.
@@ -65,17 +59,7 @@ def process(rank, config, port):
     result = training.train(config, data, training.optimizer(config, part.parameters()), step, predict)
     if rank == 1:
         training.write_result(config, {**result, "stages": shared[0]})
-    dist.barrier()
-    dist.destroy_process_group()
-
-
-def main():
-    config = training.read_config()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    mp.spawn(process, (config, port), nprocs=2)
 
 
 if __name__ == "__main__":
-    main()
+    processes.run(train, training.read_config())
